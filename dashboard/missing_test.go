@@ -36,7 +36,7 @@ func TestMissingPagesNameLockedOnesToAdministratorsOnly(t *testing.T) {
 	if err := s.store.Append(t.Context(), "", events); err != nil {
 		t.Fatal(err)
 	}
-	all := []string{"open.md:7", "https://git.example/edit/open.md", "https://forum.example", "GPTBot", "Public Then", "Plain", "redir /plain /open#part permanent", "96 % of its text, which proves it"}
+	all := []string{"open.md:7", "https://git.example/edit/open.md", "https://forum.example", "GPTBot", "Public Then", "Plain", "redir /plain /open#part permanent", "proved: 96 % of its text"}
 	secret := []string{"/secret", "secret.md", "Hush", "redir /old", "redir /hidden", "50 %"}
 	for name, admin := range map[string]bool{"a viewer": false, "a member": false, "an admin": true} {
 		for _, format := range []string{"", "?format=json", "?format=csv"} {

@@ -130,6 +130,17 @@ func commandsShowExportAndErase(t *testing.T) {
 	if out := run("insights", "export", "acme"); !strings.Contains(out, `{"kind":"search"`) || !strings.Contains(out, thread) {
 		t.Errorf("%s", out)
 	}
+	missed(t, "acme", "/old|page", "https://forum.example/x", "GPTBot/1.2")
+	caddytest.Until(t, "the missing page is stored", func() bool { return strings.Contains(run("insights", "acme", "--missing"), "/old|page") })
+	if out := run("insights", "acme", "--missing"); !strings.Contains(out, "https://forum.example") || strings.Contains(out, "NO RESULT") {
+		t.Errorf("%s", out)
+	}
+	if out := run("insights", "acme", "--missing", "--json"); !strings.Contains(out, `"name": "GPTBot"`) || strings.Contains(out, "top_searches") {
+		t.Errorf("%s", out)
+	}
+	if out := run("report", "acme"); !strings.Contains(out, "## Missing pages") || !strings.Contains(out, `1 × /old\|page, linked from https:`) {
+		t.Errorf("%s", out)
+	}
 	backup := filepath.Join(dir, "backup.db")
 	run("insights", "backup", backup)
 	if info, err := os.Stat(backup); err != nil || info.Size() == 0 {

@@ -113,7 +113,9 @@ func searchesRepliesVotesAndClicksAreRecorded(t *testing.T) {
 	if r.Status != http.StatusNoContent {
 		t.Errorf("with Sec-GPC: %d", r.Status)
 	}
+	missed(t, "acme", "/old", "", "Mozilla/5.0")
 	for series, want := range map[string]float64{
+		`caddy_docs_missing_total{outcome="nothing",site="acme"}`:         1,
 		`caddy_docs_events_total{kind="search",site="acme",source="api"}`: 3,
 		`caddy_docs_clicks_total{site="acme"}`:                            1,
 		`caddy_docs_feedback_total{rating="down",site="acme"}`:            1,

@@ -23,15 +23,16 @@ type Report struct {
 	From insights.Date `json:"from"`
 	To   insights.Date `json:"to"`
 
-	Overview        insights.Overview     `json:"overview"`
-	Unanswered      []insights.Gap        `json:"unanswered"`
-	UnansweredPages []insights.GapPage    `json:"unanswered_pages"`
-	Top             []insights.QueryStats `json:"top_searches"`
-	NoResult        []insights.QueryStats `json:"no_result"`
-	Weak            []insights.QueryStats `json:"weak"`
-	LowClicks       []insights.QueryStats `json:"low_clicks"`
-	Feedback        []insights.Feedback   `json:"feedback"`
-	Slowest         []insights.Turn       `json:"slowest"`
+	Overview        insights.Overview      `json:"overview"`
+	Unanswered      []insights.Gap         `json:"unanswered"`
+	UnansweredPages []insights.GapPage     `json:"unanswered_pages"`
+	Top             []insights.QueryStats  `json:"top_searches"`
+	NoResult        []insights.QueryStats  `json:"no_result"`
+	Weak            []insights.QueryStats  `json:"weak"`
+	LowClicks       []insights.QueryStats  `json:"low_clicks"`
+	Feedback        []insights.Feedback    `json:"feedback"`
+	Missing         []insights.MissingPage `json:"missing"`
+	Slowest         []insights.Turn        `json:"slowest"`
 	// Status is that of the recorder; nil for a server that does not run.
 	Status *insights.RecorderStatus `json:"status,omitempty"`
 }
@@ -61,11 +62,11 @@ func (a API) report(ctx context.Context, name string, q url.Values) (*Report, er
 	if r.Overview, err = s.Overview(ctx, r.Scope, p); err != nil {
 		return nil, err
 	}
-	gaps := insights.Query{Period: p, State: insights.New}
-	if r.Unanswered, err = s.Unanswered(ctx, r.Scope, gaps); err != nil {
+	open := insights.Query{Period: p, State: insights.New}
+	if r.Unanswered, err = s.Unanswered(ctx, r.Scope, open); err != nil {
 		return nil, err
 	}
-	if r.UnansweredPages, err = s.UnansweredPages(ctx, r.Scope, gaps); err != nil {
+	if r.UnansweredPages, err = s.UnansweredPages(ctx, r.Scope, open); err != nil {
 		return nil, err
 	}
 	for kind, to := range map[string]*[]insights.QueryStats{
@@ -76,6 +77,9 @@ func (a API) report(ctx context.Context, name string, q url.Values) (*Report, er
 		}
 	}
 	if r.Feedback, err = s.Feedback(ctx, r.Scope, insights.Query{Period: p}); err != nil {
+		return nil, err
+	}
+	if r.Missing, err = s.Missing(ctx, r.Scope, open); err != nil {
 		return nil, err
 	}
 	if r.Slowest, err = s.Slowest(ctx, r.Scope, p, slowestReplies); err != nil {

@@ -23,15 +23,16 @@ import (
 )
 
 func insightsCommand(t *target) *cobra.Command {
-	var unanswered, searches, feedback bool
+	var unanswered, searches, feedback, missing bool
 	var days int
 	var site string
 	cmd := &cobra.Command{
 		Use: "insights SITE", Short: "Shows what readers look for and don't find", Args: takes(0, 1),
 		Long: `Shows the numbers of the last days, the questions that the pages did not answer,
-and the searches that found nothing. With --unanswered, --searches or --feedback
-it shows these alone. A site named backup, export or erase, like the commands
-below, is written as a flag: --site backup.`,
+the searches that found nothing, and the missing pages that were asked for. With
+--unanswered, --searches, --feedback or --missing it shows these alone. A site
+named backup, export or erase, like the commands below, is written as a flag:
+--site backup.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 1 && site == "":
@@ -46,7 +47,7 @@ below, is written as a flag: --site backup.`,
 				return err
 			}
 			out := cmd.OutOrStdout()
-			all := !unanswered && !searches && !feedback
+			all := !unanswered && !searches && !feedback && !missing
 			part := map[string]any{}
 			if unanswered {
 				part["unanswered"], part["unanswered_pages"] = r.Unanswered, r.UnansweredPages
@@ -56,6 +57,9 @@ below, is written as a flag: --site backup.`,
 			}
 			if feedback {
 				part["feedback"] = r.Feedback
+			}
+			if missing {
+				part["missing"] = r.Missing
 			}
 			switch {
 			case t.json && all:
@@ -85,6 +89,15 @@ below, is written as a flag: --site backup.`,
 					return []any{f.Rating, f.State, short.Excerpt(cmp.Or(f.Question, f.Page), 60), short.Excerpt(f.Comment, 60)}
 				})
 			}
+			if missing || all && len(r.Missing) > 0 {
+				table(out, "\nMISSING\tREQUESTS\tPEOPLE\tLINKED FROM\tLED TO\tLAST", r.Missing, func(m insights.MissingPage) []any {
+					from := ""
+					if len(m.From) > 0 {
+						from = m.From[0].Name
+					}
+					return []any{short.Excerpt(cmp.Or(m.Path, furtherAddresses), 60), m.Requests, m.People, short.Excerpt(from, 40), short.Excerpt(m.To, 40), m.Last.Format(time.DateOnly)}
+				})
+			}
 			return nil
 		},
 	}
@@ -93,10 +106,14 @@ below, is written as a flag: --site backup.`,
 	f.BoolVar(&unanswered, "unanswered", false, "Only the questions that were not answered")
 	f.BoolVar(&searches, "searches", false, "Only the searches")
 	f.BoolVar(&feedback, "feedback", false, "Only the feedback")
+	f.BoolVar(&missing, "missing", false, "Only the missing pages that were asked for")
 	f.StringVar(&site, "site", "", "The site, where its name is that of a command below")
 	cmd.AddCommand(insightsBackupCommand(t), insightsExportCommand(t), insightsEraseCommand(t))
 	return cmd
 }
+
+// furtherAddresses are those beyond what is counted of a day.
+const furtherAddresses = "(further addresses)"
 
 func reportCommand(t *target) *cobra.Command {
 	var days int

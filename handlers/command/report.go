@@ -58,11 +58,21 @@ func writeReport(w io.Writer, r *admin.Report) {
 		}
 		return line
 	})
+	section(w, "Missing pages", r.Missing, func(m insights.MissingPage) string {
+		line := fmt.Sprintf("%d × %s", m.Requests, md(cmp.Or(m.Path, furtherAddresses)))
+		if len(m.From) > 0 {
+			line += ", linked from " + md(m.From[0].Name)
+		}
+		if m.To != "" {
+			line += fmt.Sprintf(" (led to: %s)", md(m.To))
+		}
+		return line
+	})
 	slow := slices.DeleteFunc(slices.Clone(r.Slowest), func(t insights.Turn) bool { return t.FirstToken < slowAnswer })
 	section(w, "Slowest answers", slow, func(s insights.Turn) string {
 		return fmt.Sprintf("%s to the first token: %s", lasted(float64(s.FirstToken)), md(cmp.Or(s.Question, s.Thread)))
 	})
-	if o.Searches+o.Replies == 0 {
+	if o.Searches+o.Replies == 0 && len(r.Missing) == 0 {
 		fmt.Fprintln(w, "\nNothing was searched for or asked.")
 	}
 }
