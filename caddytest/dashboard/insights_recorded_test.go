@@ -69,6 +69,7 @@ func TestOneCaddy(t *testing.T) {
 	}{
 		{"Searches, replies, votes and clicks are recorded", searchesRepliesVotesAndClicksAreRecorded},
 		{"Both versions are recorded", bothVersionsAreRecorded},
+		{"Missing pages are counted if somebody can learn from them", missingPagesAreCounted},
 		{"Feedback for another site's conversation is refused", feedbackForAnotherSitesConversationIsRefused},
 		{"Bad reports say what to send", badReportsSayWhatToSend},
 		{"Insights off leave nothing", insightsOffLeaveNothing},

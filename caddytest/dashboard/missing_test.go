@@ -1,10 +1,12 @@
 package dashboard
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,6 +25,50 @@ func missed(t *testing.T, site, path, referer, userAgent string) {
 	r.Header.Set("Referer", referer)
 	r.Header.Set("User-Agent", userAgent)
 	caddytest.App(t).Site(site).Missed(r, true, insights.Missing{Path: path, Status: http.StatusNotFound})
+}
+
+// A scanner leaves nothing, nor does a browser's visit to an address that never
+// was a page and that nothing links to.
+func missingPagesAreCounted(t *testing.T) {
+	s := caddytest.Start(t, "", caddytest.MetricsSite(caddytest.AcmeFolder(t)))
+	s.Ready("acme")
+	const browser = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+	for _, c := range []struct {
+		path, referer, agent string
+		former, private      bool
+	}{
+		{"/typed", "", browser, false, false},
+		{"/wp-login.php", "", "curl/8.9.1", false, false},
+		{"/wp-admin", "not a URL", "", false, false},
+		{"/former", "", "curl/8.9.1", true, false},
+		{"/linked", "https://docs.example/guide/?q=secret", browser, false, false},
+		{"/linked", "https://forum.example:8443/thread?user=jane", browser, false, false},
+		{"/invented", "", "Claude-User (claude-code/2.0)", false, false},
+		{"/private", "https://docs.example/guide", browser, false, true},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "https://docs.example"+c.path, nil)
+		r.Header.Set("Referer", c.referer)
+		r.Header.Set("User-Agent", c.agent)
+		if c.private {
+			r.Header.Set("Sec-GPC", "1")
+		}
+		caddytest.App(t).Site("acme").Missed(r, c.former, insights.Missing{Path: c.path, Status: http.StatusNotFound, To: "/best"})
+	}
+	if got := s.Metric(t, `caddy_docs_missing_total{outcome="suggested",site="acme"}`); got != 5 {
+		t.Errorf("%v are counted", got)
+	}
+	found, err := stop(t, s).Missing(t.Context(), acme, insights.Query{Period: today()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range found {
+		got = append(got, fmt.Sprintf("%s %d/%d %v %v", m.Path, m.People, m.Requests, m.Agents, m.From))
+	}
+	want := []string{"/linked 2/2 [] [{/guide 1} {https://forum.example 1}]", "/former 0/1 [{program 1}] []", "/invented 0/1 [{Claude-User 1}] []", "/private 1/1 [] []"}
+	if !slices.Equal(got, want) {
+		t.Errorf("\n got %q\nwant %q", got, want)
+	}
 }
 
 func testMissing(t *testing.T, s *suite) {
@@ -69,10 +115,10 @@ replace the seal. Never ignite an engine whose seal was not checked on the same 
 	root `+folder+`
 	handle_path /docs-admin/* {
 		basic_auth {
-			mia `+string(hash)+`
+			ada `+string(hash)+`
 		}
 		docs_dashboard {
-			member acme mia
+			admin ada
 		}
 	}
 	docs acme-docs {
@@ -83,7 +129,7 @@ replace the seal. Never ignite an engine whose seal was not checked on the same 
 }
 `)
 	s.Ready("acme-docs")
-	b := newTab(t, s, "mia")
+	b := newTab(t, s, "ada")
 	b.visit("/docs-admin/acme/acme-docs/missing")
 	b.until(`text('.empty h2').startsWith('None in')`)
 	b.check("missing nothing")
