@@ -11,6 +11,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/contract"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/fallback"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/handlers/site"
 )
@@ -63,7 +64,7 @@ func (c *Contract) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyh
 	c.app.AwaitStart(r.Context())
 	site, path := siteAt(c.app, nil, r)
 	hasFile := func() bool { return site != nil && site.HasFile(path) }
-	return unlessFile(w, r, next, hasFile, func() error {
+	return fallback.UnlessFile(w, r, next, hasFile, func() error {
 		w.Header().Set("Access-Control-Allow-Origin", "*")
 		w.Header().Set(releaseHeader, contract.Release())
 		if name == typesPath {
@@ -90,12 +91,10 @@ func likeAPI(r *http.Request) bool {
 // unlessServed gives the request to the site, and answers 404 if nothing there
 // does. A response of the site stays, whatever it is.
 func unlessServed(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
-	s := holdResponse(w, func(int, http.Header) bool { return true })
-	s.header = nil // nothing is dropped
-	err := next.ServeHTTP(s, r)
+	answered, err := fallback.Answered(w, r, next)
 	var he caddyhttp.HandlerError
 	switch {
-	case s.status != 0:
+	case answered:
 		return err
 	case err != nil && !(errors.As(err, &he) && (he.StatusCode == http.StatusNotFound || he.StatusCode == http.StatusMethodNotAllowed)):
 		return err

@@ -26,6 +26,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/agents"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/fallback"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/handlers/site"
@@ -124,7 +125,7 @@ func (l *LLMs) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.
 	if reach.IsInside(r) || r.Method != http.MethodGet && r.Method != http.MethodHead || !l.app.AwaitStart(r.Context()) {
 		return next.ServeHTTP(w, r)
 	}
-	live, path, release := hold(l.app, l.Sites, r)
+	live, path, release := Hold(l.app, l.Sites, r)
 	if live == nil {
 		return next.ServeHTTP(w, r)
 	}
@@ -134,7 +135,7 @@ func (l *LLMs) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.
 		return l.serve(ctx, w, r, live, path, next)
 	}
 	// The same for a page that this client can't open, if its lock responds with 404.
-	return unless(w, r, caddyhttp.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+	return fallback.Unless(w, r, caddyhttp.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
 		return l.serve(ctx, w, r, live, path, next)
 	}), func() error {
 		l.missing(w, r, live, path)
@@ -164,7 +165,7 @@ func (l *LLMs) missing(w http.ResponseWriter, r *http.Request, live *site.Site, 
 func (l *LLMs) serve(ctx context.Context, w http.ResponseWriter, r *http.Request, live *site.Site, path string, next caddyhttp.Handler) error {
 	hasFile := func() bool { return live.HasFile(path) }
 	if serve := l.file(live, strings.TrimPrefix(path, live.Prefix()+"/")); serve != nil {
-		return unlessFile(w, r, next, hasFile, func() error {
+		return fallback.UnlessFile(w, r, next, hasFile, func() error {
 			if status := live.Reach.Refuses(ctx); status != 0 {
 				return caddyhttp.Error(status, nil)
 			}
@@ -177,7 +178,7 @@ func (l *LLMs) serve(ctx context.Context, w http.ResponseWriter, r *http.Request
 		if !live.CanOpen(ctx, name, d) {
 			return next.ServeHTTP(w, r)
 		}
-		return unlessFile(w, r, next, hasFile, func() error { return l.page(w, r, live, d, false) })
+		return fallback.UnlessFile(w, r, next, hasFile, func() error { return l.page(w, r, live, d, false) })
 	}
 	d := live.Pages().At(path)
 	if d == nil {
@@ -194,7 +195,7 @@ func (l *LLMs) serve(ctx context.Context, w http.ResponseWriter, r *http.Request
 	if !agents.WantsMarkdown(r) || !live.Reach.View().IsPublic(d) && !live.CanOpen(ctx, path, d) {
 		negotiated = nil
 	}
-	return whenServed(w, r, next, negotiated, func(h http.Header) {
+	return fallback.WhenServed(w, r, next, negotiated, func(h http.Header) {
 		h.Add("Vary", "Accept")
 		if negotiated == nil {
 			h.Add("Link", "<"+markdown+`>; rel="alternate"; type="text/markdown"`)
@@ -235,8 +236,8 @@ func siteAt(a *app.App, sites []string, r *http.Request) (live *site.Site, path 
 	return live, path
 }
 
-// hold is siteAt with the site held until release, nil for one that ends.
-func hold(a *app.App, sites []string, r *http.Request) (live *site.Site, path string, release func()) {
+// Hold is siteAt with the site held until release, nil for one that ends.
+func Hold(a *app.App, sites []string, r *http.Request) (live *site.Site, path string, release func()) {
 	if live, path = siteAt(a, sites, r); live != nil {
 		var ok bool
 		if release, ok = live.Acquire(); !ok {

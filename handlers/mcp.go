@@ -22,6 +22,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/contract"
 	"github.com/caddy-docs/caddy-docs/handlers/observe"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
+	"github.com/caddy-docs/caddy-docs/handlers/fallback"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/handlers/site"
 	"github.com/caddy-docs/caddy-docs/retrieval"
@@ -181,16 +182,16 @@ func (m *MCP) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.H
 	if !strings.HasSuffix(path, "/mcp") && !isDiscovery(path) && !slices.Contains(cardPaths, path) || !m.app.AwaitStart(r.Context()) {
 		return next.ServeHTTP(w, r)
 	}
-	live, path, release := hold(m.app, m.Sites, r)
+	live, path, release := Hold(m.app, m.Sites, r)
 	if live == nil {
 		return next.ServeHTTP(w, r)
 	}
 	defer release()
 	switch {
 	case slices.Contains(cardPaths, path) && (r.Method == http.MethodGet || r.Method == http.MethodHead):
-		return unlessFile(w, r, next, func() bool { return live.HasFile(path) }, func() error { return m.card(w, r, live) })
+		return fallback.UnlessFile(w, r, next, func() bool { return live.HasFile(path) }, func() error { return m.card(w, r, live) })
 	case isDiscovery(path) && (r.Method == http.MethodGet || r.Method == http.MethodHead):
-		return unlessFile(w, r, next, func() bool { return live.HasFile(path) }, func() error {
+		return fallback.UnlessFile(w, r, next, func() bool { return live.HasFile(path) }, func() error {
 			http.Error(w, "404 page not found", http.StatusNotFound)
 			return nil
 		})

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/caddy-docs/caddy-docs/agents"
+	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
@@ -31,7 +31,7 @@ const (
 // that no page has, most alike first. Locked pages are left out for every
 // reader: what is named here must not depend on whether one of them is at the
 // path.
-func (s *Pages) Nearest(base, path string) (pages []agents.Page) {
+func (s *Pages) Nearest(path string) (pages []*retrieval.Document) {
 	n := s.words()
 	scores := make([]float64, len(s.Public))
 	add := func(word string, weight float64) {
@@ -70,7 +70,7 @@ func (s *Pages) Nearest(base, path string) (pages []agents.Page) {
 		}
 	}
 	for _, i := range best {
-		pages = append(pages, s.listed(base, s.Public[i]))
+		pages = append(pages, s.Public[i])
 	}
 	return pages
 }

@@ -1,6 +1,9 @@
-package handlers
+// Package fallback lets a site answer a request first, and something else where
+// it has nothing.
+package fallback
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"maps"
@@ -11,20 +14,20 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// unlessFile gives the request to the site, and calls serve if the site has
+// UnlessFile gives the request to the site, and calls serve if the site has
 // nothing at the path: no answer, 404, or an HTML page where no file is, as
 // sites answer that are made of one page. hasFile reports whether there is a
 // file, which may be HTML.
-func unlessFile(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler, hasFile func() bool, serve func() error) error {
-	return unless(w, r, next, serve, func(status int, h http.Header) bool {
+func UnlessFile(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler, hasFile func() bool, serve func() error) error {
+	return Unless(w, r, next, serve, func(status int, h http.Header) bool {
 		media, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
 		return status == http.StatusNotFound || status == http.StatusOK && strings.EqualFold(media, "text/html") && !hasFile()
 	})
 }
 
-// unless gives the request to the site, and calls serve if its response, 404 for
+// Unless gives the request to the site, and calls serve if its response, 404 for
 // none, is missing by its header.
-func unless(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler, serve func() error, missing func(int, http.Header) bool) error {
+func Unless(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler, serve func() error, missing func(int, http.Header) bool) error {
 	s := holdResponse(w, func(status int, h http.Header) bool { return !missing(status, h) })
 	err := next.ServeHTTP(s, r)
 	if s.dropped {
@@ -38,10 +41,10 @@ func unless(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler, serv
 	return err
 }
 
-// whenServed gives the request to the site, and calls header for a response
+// WhenServed gives the request to the site, and calls header for a response
 // with the status 200 before it is sent. With serve, that response is dropped,
 // and serve responds instead.
-func whenServed(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler, serve func() error, header func(http.Header)) error {
+func WhenServed(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler, serve func() error, header func(http.Header)) error {
 	s := holdResponse(w, func(status int, h http.Header) bool {
 		if status == http.StatusOK && serve == nil {
 			header(h)
@@ -65,6 +68,44 @@ func whenServed(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler, 
 	return serve()
 }
 
+// Response is a 404 of the site.
+type Response struct {
+	Header http.Header
+	Body   []byte
+}
+
+// maxBody bounds the body of a Response. One that is longer is sent as it is.
+const maxBody = 1 << 20
+
+// NotFound gives the request to the site, and calls serve where that fails with
+// 404, with nil, or responds with 404, if take wants that response by its header.
+// If serve returns false, the client gets what the site has for it.
+func NotFound(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler, take func(http.Header) bool, serve func(*Response) bool) error {
+	s := holdResponse(w, func(status int, h http.Header) bool { return status != http.StatusNotFound || !take(h) })
+	s.kept = new(bytes.Buffer)
+	err := next.ServeHTTP(s, r)
+	var he caddyhttp.HandlerError
+	switch {
+	case s.dropped:
+		if !serve(&Response{s.header, s.kept.Bytes()}) {
+			return s.sendKept()
+		}
+		return nil
+	case s.status == 0 && errors.As(err, &he) && he.StatusCode == http.StatusNotFound && serve(nil):
+		return nil
+	}
+	s.release()
+	return err
+}
+
+// Answered gives the request to the site, and reports whether it responded.
+func Answered(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) (answered bool, err error) {
+	s := holdResponse(w, func(int, http.Header) bool { return true })
+	s.header = nil // nothing is dropped
+	err = next.ServeHTTP(s, r)
+	return s.status != 0, err
+}
+
 // siteResponse holds the header of a response back until its status is known,
 // and then sends the response or drops it.
 type siteResponse struct {
@@ -73,6 +114,16 @@ type siteResponse struct {
 	send    func(status int, h http.Header) bool
 	status  int // 0 until it is known
 	dropped bool
+	kept    *bytes.Buffer // the body of what is dropped, nil: it is not kept
+}
+
+// sendKept sends what was to be dropped.
+func (w *siteResponse) sendKept() error {
+	w.dropped = false
+	w.release()
+	w.ResponseWriter.WriteHeader(w.status)
+	_, err := w.kept.WriteTo(w.ResponseWriter)
+	return err
 }
 
 func holdResponse(w http.ResponseWriter, send func(int, http.Header) bool) *siteResponse {
@@ -119,6 +170,14 @@ func (w *siteResponse) Write(p []byte) (int, error) {
 			w.header.Set("Content-Type", http.DetectContentType(p))
 		}
 		w.WriteHeader(http.StatusOK)
+	}
+	if w.dropped && w.kept != nil && w.kept.Len()+len(p) > maxBody {
+		if err := w.sendKept(); err != nil {
+			return 0, err
+		}
+	}
+	if w.dropped && w.kept != nil {
+		return w.kept.Write(p)
 	}
 	if w.dropped {
 		return len(p), nil
