@@ -48,6 +48,7 @@ func init() {
 	caddy.RegisterModule(new(handlers.MCP))           // http.handlers.docs_mcp
 	caddy.RegisterModule(new(handlers.LLMs))          // http.handlers.docs_llms
 	caddy.RegisterModule(new(handlers.Contract))      // http.handlers.docs_contract
+	caddy.RegisterModule(new(ui.NotFound))            // http.handlers.docs_not_found
 
 	grammar.Register() // directives docs, assistant, search, docs_widget, docs_dashboard, docs_mcp, docs_llms; global option docs
 	command.Register() // caddy docs …

@@ -15,18 +15,20 @@ import (
 
 // Former is a page that was at an address.
 type Former struct {
-	Title string
+	Path  string `json:"path"`
+	Title string `json:"title"`
 	// Last is when the index last had it, and Open whether strangers could read it.
-	Last time.Time
-	Open bool
+	Last time.Time `json:"last"`
+	Open bool      `json:"open"`
 	// To is the path where it may be now, Page the name of the page there, and Share
 	// how much of its text that has, 0–1; "" for nowhere. Proved reports that it is
 	// there.
-	To, Page string
-	Share    float64
-	Proved   bool
+	To     string  `json:"to"`
+	Page   string  `json:"page"`
+	Share  float64 `json:"share"`
+	Proved bool    `json:"proved"`
 	// Redirect is the line of a Caddyfile that sends readers there.
-	Redirect string
+	Redirect string `json:"redirect"`
 }
 
 // missingPage is an address without a page.

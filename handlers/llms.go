@@ -138,7 +138,7 @@ func (l *LLMs) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.
 	return fallback.Unless(w, r, caddyhttp.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
 		return l.serve(ctx, w, r, live, path, next)
 	}), func() error {
-		l.missing(w, r, live, path)
+		l.missing(w, r, live.MissingMarkdown(ctx, BaseURL(live, r), path))
 		return nil
 	}, func(status int, _ http.Header) bool {
 		return status == http.StatusNotFound && live.Known() && live.Reach.Refuses(ctx) == 0
@@ -146,9 +146,7 @@ func (l *LLMs) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.
 }
 
 // missing responds to a program that asked for a page that isn't there.
-func (l *LLMs) missing(w http.ResponseWriter, r *http.Request, live *site.Site, path string) {
-	base := baseURL(live, r)
-	text := agents.Missing(live.Pages().Nearest(base, path), base)
+func (l *LLMs) missing(w http.ResponseWriter, r *http.Request, text string) {
 	h := w.Header()
 	h.Set("Content-Type", "text/markdown; charset=utf-8")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -184,7 +182,7 @@ func (l *LLMs) serve(ctx context.Context, w http.ResponseWriter, r *http.Request
 	if d == nil {
 		return next.ServeHTTP(w, r)
 	}
-	base := baseURL(live, r)
+	base := BaseURL(live, r)
 	markdown := site.Absolute(base, live.MarkdownURL(d.URL))
 	all := html.EscapeString(base + "/llms.txt")
 	reach.Keep(r, linksKey, [2]string{
@@ -247,9 +245,9 @@ func Hold(a *app.App, sites []string, r *http.Request) (live *site.Site, path st
 	return live, path, release
 }
 
-// baseURL is the site's URL without a slash at its end: the configured one,
+// BaseURL is the site's URL without a slash at its end: the configured one,
 // else the host of the request.
-func baseURL(live *site.Site, r *http.Request) string {
+func BaseURL(live *site.Site, r *http.Request) string {
 	if live.Config.URL != "" {
 		return live.Config.URL
 	}
@@ -287,7 +285,7 @@ func (l *LLMs) index(w http.ResponseWriter, r *http.Request, live *site.Site, na
 	if !live.Known() {
 		return notYet(w)
 	}
-	files, _ := live.Pages().LLMs(baseURL(live, r))
+	files, _ := live.Pages().LLMs(BaseURL(live, r))
 	text, ok := files[name]
 	if !ok {
 		return errNotFound
@@ -313,7 +311,7 @@ func serveText(w http.ResponseWriter, r *http.Request, contentType string, text 
 // page serves a page as Markdown: at its own URL if negotiated, else at the
 // URL with .md.
 func (l *LLMs) page(w http.ResponseWriter, r *http.Request, live *site.Site, d *retrieval.Document, negotiated bool) error {
-	base := baseURL(live, r)
+	base := BaseURL(live, r)
 	if question := r.URL.Query().Get("ask"); question != "" && !negotiated {
 		return l.answer(w, r, live, base, d, question)
 	}
@@ -383,7 +381,7 @@ func (l *LLMs) full(w http.ResponseWriter, r *http.Request, live *site.Site, nam
 	if !live.Known() {
 		return notYet(w)
 	}
-	base := baseURL(live, r)
+	base := BaseURL(live, r)
 	now := live.Pages()
 	_, full := now.LLMs(base)
 	pages, ok := full[name]
@@ -427,6 +425,6 @@ func (l *LLMs) sitemap(w http.ResponseWriter, r *http.Request, live *site.Site) 
 	if !live.Known() {
 		return notYet(w)
 	}
-	serveText(w, r, cmp.Or(w.Header().Get("Content-Type"), "application/xml"), live.Pages().Sitemap(baseURL(live, r)))
+	serveText(w, r, cmp.Or(w.Header().Get("Content-Type"), "application/xml"), live.Pages().Sitemap(BaseURL(live, r)))
 	return nil
 }

@@ -20,9 +20,9 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/agents"
 	"github.com/caddy-docs/caddy-docs/contract"
+	"github.com/caddy-docs/caddy-docs/handlers/fallback"
 	"github.com/caddy-docs/caddy-docs/handlers/observe"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
-	"github.com/caddy-docs/caddy-docs/handlers/fallback"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/handlers/site"
 	"github.com/caddy-docs/caddy-docs/retrieval"
@@ -216,7 +216,7 @@ func (m *MCP) card(w http.ResponseWriter, r *http.Request, live *site.Site) erro
 	if status := live.Reach.Refuses(AsReader(r)); status != 0 {
 		return caddyhttp.Error(status, nil)
 	}
-	about := live.Pages().About(baseURL(live, r))
+	about := live.Pages().About(BaseURL(live, r))
 	about.Release = contract.Release()
 	text, err := agents.Card(about)
 	if err != nil {
@@ -335,7 +335,7 @@ const maxServers = 100
 // server returns the MCP server of a site, a new one if the site's description
 // has changed.
 func (m *MCP) server(live *site.Site, r *http.Request, full bool) http.Handler {
-	base := baseURL(live, r)
+	base := BaseURL(live, r)
 	about := live.Pages().About(base)
 	about.Full, about.Release = full, contract.Release()
 	key := fmt.Sprint(live.Name, " ", base, " ", full)

@@ -40,7 +40,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.
 		if !live.CanOpen(AsReader(r), *q.Path, d) {
 			return Fail(http.StatusNotFound, "unknown_page", "there is no such page; paths are those of search results, like guide/install", nil)
 		}
-		md, err := live.Index.Markdown(d, baseURL(live, r), true)
+		md, err := live.Index.Markdown(d, BaseURL(live, r), true)
 		if errors.Is(err, fs.ErrNotExist) {
 			return Fail(http.StatusNotFound, "unknown_page", "the page has changed since it was indexed, or is gone", err)
 		}

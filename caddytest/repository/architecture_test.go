@@ -21,12 +21,13 @@ const module = "github.com/caddy-docs/caddy-docs"
 var arrows = map[string][]string{
 	".":                     {"handlers", "handlers/admin", "handlers/app", "handlers/caddyfile", "handlers/command", "handlers/options", "handlers/ui"},
 	"cmd/caddy":             {"."},
-	"handlers":              {"access", "agents", "assistant", "assistant/reply", "assistant/thread", "contract", "encoding", "encoding/datastream", "encoding/uimessage", "handlers/app", "handlers/observe", "handlers/options", "handlers/reach", "handlers/site", "insights", "retrieval", "widget"},
-	"handlers/ui":           {"access", "assistant", "assistant/citation", "assistant/reply", "dashboard", "encoding", "handlers", "handlers/admin", "handlers/app", "handlers/observe", "handlers/options", "handlers/reach", "handlers/site", "insights", "retrieval", "retrieval/language", "retrieval/links", "widget"},
+	"handlers":              {"access", "agents", "assistant", "assistant/reply", "assistant/thread", "contract", "encoding", "encoding/datastream", "encoding/uimessage", "handlers/app", "handlers/fallback", "handlers/observe", "handlers/options", "handlers/reach", "handlers/site", "insights", "retrieval", "widget"},
+	"handlers/ui":           {"access", "assistant", "assistant/citation", "assistant/reply", "dashboard", "encoding", "handlers", "handlers/admin", "handlers/app", "handlers/fallback", "handlers/observe", "handlers/options", "handlers/reach", "handlers/site", "insights", "retrieval", "retrieval/language", "retrieval/links", "widget"},
 	"handlers/admin":        {"access", "assistant", "assistant/reply", "contract", "dashboard", "encoding", "encoding/uimessage", "handlers/app", "handlers/options", "handlers/reach", "handlers/site", "insights", "model", "retrieval", "retrieval/embedded", "retrieval/eval", "retrieval/links", "retrieval/meilisearch"},
 	"handlers/app":          {"access", "assistant", "dashboard", "handlers/observe", "handlers/options", "handlers/reach", "handlers/site", "insights", "model", "retrieval/meilisearch", "retrieval/source"},
 	"handlers/site":         {"access", "agents", "assistant", "assistant/reply", "assistant/thread", "encoding", "handlers/observe", "handlers/options", "handlers/reach", "insights", "model", "retrieval", "retrieval/disk", "retrieval/embedded", "retrieval/ingest", "retrieval/links", "retrieval/meilisearch", "retrieval/moved", "retrieval/openapi", "retrieval/source", "retrieval/words", "store"},
 	"handlers/options":      {"access", "assistant", "handlers/observe", "insights", "insights/postgres", "insights/sqlite", "model", "retrieval", "retrieval/embedded", "retrieval/meilisearch", "retrieval/openapi", "retrieval/source"},
+	"handlers/fallback":     {},
 	"handlers/observe":      {"assistant", "model"},
 	"handlers/reach":        {"retrieval", "retrieval/links"},
 	"handlers/caddyfile":    {"access", "handlers", "handlers/options", "handlers/ui"},
@@ -65,7 +66,7 @@ var arrows = map[string][]string{
 
 // only says which packages may import one of these from outside.
 var only = map[string][]string{
-	"github.com/caddyserver/":               {".", "cmd/caddy", "handlers", "handlers/admin", "handlers/app", "handlers/caddyfile", "handlers/command", "handlers/options", "handlers/reach", "handlers/site", "handlers/ui"},
+	"github.com/caddyserver/":               {".", "cmd/caddy", "handlers", "handlers/admin", "handlers/app", "handlers/caddyfile", "handlers/command", "handlers/fallback", "handlers/options", "handlers/reach", "handlers/site", "handlers/ui"},
 	"go.uber.org/zap":                       {".", "cmd/caddy", "handlers", "handlers/admin", "handlers/app", "handlers/caddyfile", "handlers/command", "handlers/site", "handlers/ui"},
 	"github.com/mholt/caddy-ratelimit":      {"handlers", "handlers/caddyfile"},
 	"github.com/sashabaranov/go-openai":     {"model"},
@@ -73,7 +74,7 @@ var only = map[string][]string{
 	"modernc.org/":                          {"insights/sqlite"},
 	"github.com/jackc/pgx/":                 {"insights/postgres"},
 	"github.com/modelcontextprotocol/":      {"agents"},
-	"net/http":                              {"access", "agents", "dashboard", "handlers", "handlers/admin", "handlers/app", "handlers/command", "handlers/reach", "handlers/site", "handlers/ui", "model", "retrieval/source", "retrieval/meilisearch", "encoding/datastream", "encoding/uimessage"},
+	"net/http":                              {"access", "agents", "dashboard", "handlers", "handlers/admin", "handlers/app", "handlers/command", "handlers/fallback", "handlers/reach", "handlers/site", "handlers/ui", "model", "retrieval/source", "retrieval/meilisearch", "encoding/datastream", "encoding/uimessage"},
 }
 
 // The arrows of the house: who may know whom. Tests, benchmarks and the test

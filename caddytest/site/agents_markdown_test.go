@@ -183,8 +183,8 @@ func missingPages(t *testing.T, s *caddytest.Server) {
 			t.Errorf("%s: %v", path, r.Header)
 		}
 	}
-	for _, accept := range []string{"", "*/*", "text/html,*/*;q=0.8", "text/html, text/markdown"} {
-		if r := getPage(s, "/guide/instal", "Accept", accept); r.Status != http.StatusNotFound || len(r.Body) > 0 {
+	for accept, want := range map[string]string{"": "", "*/*": "", "text/html,*/*;q=0.8": "<h1>Page not found</h1>", "text/html, text/markdown": "<h1>Page not found</h1>"} {
+		if r := getPage(s, "/guide/instal", "Accept", accept); r.Status != http.StatusNotFound || (len(r.Body) > 0) != (want != "") || !strings.Contains(string(r.Body), want) {
 			t.Errorf("for people, %q: %d %s", accept, r.Status, r.Body)
 		}
 	}

@@ -115,7 +115,7 @@ func TestTheTagStandsInPages(t *testing.T) {
 			t.Errorf("HEAD %s: %d, ETag %s and %s", path, head.Status, head.Header.Get("ETag"), r.Header.Get("ETag"))
 		}
 	}
-	if r := getWith(s, "/missing", navigation); r.Status != 404 || strings.Contains(string(r.Body), widgetTag) {
+	if r := getWith(s, "/missing", navigation); r.Status != 404 || !strings.Contains(string(r.Body), widgetTag) {
 		t.Errorf("a missing page: %d %s", r.Status, r.Body)
 	}
 	// What the assistant and the locks read has no tag.
@@ -334,7 +334,7 @@ func TestAProxiedPageStreamsOnceItsHeadIsThere(t *testing.T) {
 	for path, want := range map[string]string{
 		"/sniffed": strings.Replace(homePage, "</head>", widgetTag+"</head>", 1), "/encoded": homePage, "/utf16": homePage,
 		"/zipped":  strings.Replace(homePage, "</head>", widgetTag+"</head>", 1),
-		"/missing": homePage, "/made": homePage,
+		"/missing": strings.Replace(homePage, "</head>", widgetTag+"</head>", 1), "/made": homePage,
 		"/bytes": "<!doctype html><head>" + strings.Repeat("<meta name=x>", 2000) + widgetTag + "</head><p>",
 	} {
 		if r := getWith(s, path, navigation); string(r.Body) != want {

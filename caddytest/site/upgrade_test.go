@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -229,6 +230,9 @@ func TestTheInsightsOfEachReleaseAreRead(t *testing.T) {
 	})
 }
 
+// later are the routes of handlers that v0.1.0 did not have.
+var later = regexp.MustCompile(`,{"handle":\[{[^{}]*"handler":"docs_not_found"[^{}]*}\]}`)
+
 func TestTheCaddyfilesOfEachReleaseBecomeTheSameJSON(t *testing.T) {
 	eachVersion(t, func(t *testing.T, fixture string, _ fixtureFacts) {
 		files, err := filepath.Glob(filepath.Join(fixture, "caddyfiles", "*.caddyfiletest"))
@@ -253,7 +257,7 @@ func TestTheCaddyfilesOfEachReleaseBecomeTheSameJSON(t *testing.T) {
 			if err := json.Compact(&b, want); err != nil {
 				t.Fatal(err)
 			}
-			if a.String() != b.String() {
+			if got := later.ReplaceAllString(a.String(), ""); got != b.String() {
 				t.Errorf("%s becomes\n%s\nwas\n%s", file, &a, &b)
 			}
 		}

@@ -34,6 +34,7 @@ type API struct{ *app.App }
 //	POST   /docs/index/{site}         refresh now; ?wait=true answers when it ended, ?full=true writes everything again
 //	GET    /docs/pages/{site}         pages, and what clients get at their URLs
 //	GET    /docs/check/{site}         links to pages and sections that don't exist
+//	GET    /docs/moved/{site}         pages that are gone, and where they are now
 //	GET    /docs/queries/{site}       queries to evaluate the search with
 //	GET    /docs/keys                 keys, without secrets
 //	POST   /docs/keys                 store a key made by the client: its record, not its secret
@@ -123,6 +124,8 @@ func (a API) admin(r *http.Request, what, name string, body []byte) (status int,
 		answer, err = a.Pages(ctx, name)
 	case "GET check":
 		answer, err = a.Links(ctx, name, true)
+	case "GET moved":
+		answer, err = a.Moved(name)
 	case "GET queries":
 		answer, err = a.queries(ctx, name)
 	case "GET keys":
@@ -162,7 +165,7 @@ func (a API) admin(r *http.Request, what, name string, body []byte) (status int,
 		answer, err = a.Explain(ctx, name, body)
 	default:
 		switch what {
-		case "status", "doctor", "index", "pages", "check", "queries", "keys", "logins", "search", "ask", "explain", "insights", "export", "backup":
+		case "status", "doctor", "index", "pages", "check", "moved", "queries", "keys", "logins", "search", "ask", "explain", "insights", "export", "backup":
 			err = adminError(http.StatusMethodNotAllowed, "%s is not a method of /docs/%s", r.Method, what)
 		default:
 			err = adminError(http.StatusNotFound, "there is no /docs/%s", what)

@@ -54,6 +54,26 @@ func (a API) Links(ctx context.Context, name string, again bool) (*links.Report,
 	return site.CheckLinks(ctx, again)
 }
 
+// Moved returns the pages of a site that are gone, and where they are now.
+func (a API) Moved(name string) ([]dashboard.Former, error) {
+	r, err := a.site(name)
+	if err != nil {
+		return nil, err
+	}
+	list := []dashboard.Former{}
+	for _, f := range r.FormerPages() {
+		list = append(list, FormerPage(f.Path, f))
+	}
+	return list, nil
+}
+
+// FormerPage is a page that was at a path, as operators see it.
+func FormerPage(path string, f *site.Former) dashboard.Former {
+	return dashboard.Former{
+		Path: path, Title: f.Title, Last: f.Last, Open: f.Open, To: f.To, Page: f.Name, Share: f.Share, Proved: f.Proved, Redirect: site.RedirectLine(path, f.To),
+	}
+}
+
 // Refresh looks for changes of a site's pages and waits until they are indexed.
 func (a API) Refresh(ctx context.Context, name string) (retrieval.Report, error) {
 	return a.refresh(ctx, name, func(r *site.Site) (retrieval.Report, error) { return r.Index.Refresher.Refresh(ctx) })

@@ -47,7 +47,7 @@ func (a *App) openSite(r *live, m *Model) (err error) {
 func (a *App) openIndex(r *live) (*site.Index, error) {
 	shape := *r.Config // without what does not shape the index
 	shape.Organization, shape.Name, shape.Instructions, shape.SupportURL = "", "", "", ""
-	shape.AllowLinks, shape.StarterQuestions, shape.Suggestions, shape.SuggestionsFence, shape.Locks = nil, nil, false, false, ""
+	shape.AllowLinks, shape.StarterQuestions, shape.Suggestions, shape.SuggestionsFence, shape.Locks, shape.Moved = nil, nil, false, false, "", ""
 	hash, err := hashOf(a.DataDir, r.Name, shape, r.Config.AllSources(), a.indexHash, a.embedderHash, r.folder != nil)
 	if err != nil {
 		return nil, err

@@ -28,6 +28,7 @@ const (
 	apiWidget    = "widget"
 	partMCP      = "mcp"
 	partLLMs     = "llms"
+	partNotFound = "not_found"
 
 	directiveMCP  = "docs_mcp"
 	directiveLLMs = "docs_llms"
@@ -45,6 +46,7 @@ type settings struct {
 	signIn    *handlers.SignIn
 	llms      handlers.LLMs
 	off       map[string]bool // parts that are left out, by their word
+	ask       bool            // docs_ask is served
 }
 
 func (s *settings) validate() error {
@@ -125,7 +127,7 @@ func parseAPI(h httpcaddyfile.Helper, api string) ([]httpcaddyfile.ConfigValue, 
 // a site it serves those of the global option, as assistant and search do.
 //
 //	docs [<@matcher>] [<site> [<root>]] {
-//		only assistant|search|widget|mcp|llms...
+//		only assistant|search|widget|mcp|llms|not_found...
 //		mcp off|key
 //		mcp {
 //			[sign_in]

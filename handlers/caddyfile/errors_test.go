@@ -421,11 +421,11 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"docs with only and another word": {
 			inBlock("\tdocs acme {\n\t\tonly chat\n\t}"),
-			`only: "chat" is not a part; write: only assistant|search|widget|mcp|llms..., like: only search, at Caddyfile:3`,
+			`only: "chat" is not a part; write: only assistant|search|widget|mcp|llms|not_found..., like: only search, at Caddyfile:3`,
 		},
 		"docs with only and a word twice": {
 			inBlock("\tdocs acme {\n\t\tonly search search\n\t}"),
-			`only: search is named twice; keep one; write: only assistant|search|widget|mcp|llms..., like: only search, at Caddyfile:3`,
+			`only: search is named twice; keep one; write: only assistant|search|widget|mcp|llms|not_found..., like: only search, at Caddyfile:3`,
 		},
 		"docs with a widget that only leaves out": {
 			inBlock("\tdocs acme {\n\t\tonly search\n\t\twidget inject\n\t}"),

@@ -54,6 +54,7 @@ type option struct {
 //				stop_words <word>...
 //				suggestions on|off|fence
 //				locks on|off
+//				moved redirect|suggest|off
 //			}
 //			sites <folders> {
 //				[the words of site, without root, sitemap, source and allow_private]

@@ -59,6 +59,9 @@ var parts = []part{
 		return &handlers.LLMs{Route: s.serving(), Define: s.guard.Define, ContentSignal: s.llms.ContentSignal}
 	}},
 	{api: "contract", site: true, new: func(*settings) any { return new(handlers.Contract) }},
+	{api: partNotFound, only: partNotFound, site: true, new: func(s *settings) any {
+		return &ui.NotFound{Route: s.serving(), Define: s.guard.Define, List: s.widget.Inject, Ask: s.ask}
+	}},
 }
 
 // serving names the sites of a directive in a handler.
@@ -95,14 +98,15 @@ func onlyNames() (names []string) {
 // named ones, or all.
 func (s *settings) routes(matcher caddy.ModuleMap, only ...string) (routes []httpcaddyfile.ConfigValue) {
 	for _, p := range parts {
+		if p.api == partNotFound && s.widget.Inject { // its pages get the tag, too
+			routes = append(routes, s.inject(matcher))
+		}
 		if len(only) > 0 && !p.among(only) || s.off[p.only] {
 			continue
 		}
+		s.ask = s.ask || p.api == "ask"
 		routes = append(routes, s.route(p, matcher))
 		s.guard.Define = nil // the first route defines the site
-	}
-	if s.widget.Inject {
-		routes = append(routes, s.inject(matcher))
 	}
 	return routes
 }

@@ -165,6 +165,7 @@ func siteWords(s *options.Site) []word {
 			return err
 		}},
 		textWord("locks", "on|off", "off", &s.Locks),
+		textWord("moved", "redirect|suggest|off", "redirect", &s.Moved),
 	}
 }
 

@@ -50,7 +50,7 @@ func Fill(cmd *cobra.Command) {
 	flags.StringVarP(&t.adapter, "adapter", "a", "", "The adapter of the configuration (default: caddyfile for a Caddyfile)")
 	flags.BoolVar(&t.json, "json", false, "Print JSON")
 	cmd.SetFlagErrorFunc(noFlag)
-	cmd.AddCommand(initCommand(t), statusCommand(t), doctorCommand(t), indexCommand(t), pagesCommand(t), checkCommand(t), searchCommand(t), askCommand(t), evalCommand(t), keyCommand(t), loginCommand(t), insightsCommand(t), mcpCommand(t), mockCommand(t), reportCommand(t), versionCommand(t))
+	cmd.AddCommand(initCommand(t), statusCommand(t), doctorCommand(t), indexCommand(t), pagesCommand(t), checkCommand(t), movedCommand(t), searchCommand(t), askCommand(t), evalCommand(t), keyCommand(t), loginCommand(t), insightsCommand(t), mcpCommand(t), mockCommand(t), reportCommand(t), versionCommand(t))
 	t.finish(cmd)
 }
 

@@ -138,6 +138,11 @@ type Site struct {
 	// Default: on.
 	Locks string `json:"locks,omitempty"`
 
+	// What a request for a page gets that is gone: "redirect" sends it to where the
+	// page is proved to be; "suggest" names the pages that the reader may want; "off"
+	// leaves it to the site. Default: suggest.
+	Moved string `json:"moved,omitempty"`
+
 	instructions string // the text
 	sources      []SourceOpener
 }
@@ -267,6 +272,7 @@ func (s *Site) Validate() error {
 	c.OneOf("anchors", s.Anchors, "github", "gitlab", "goldmark", "pandoc", "none")
 	c.OneOf("watch", s.Watch, "events", "poll", "off")
 	c.OneOf("locks", s.Locks, "on", "off")
+	c.OneOf("moved", s.Moved, "redirect", "suggest", "off")
 	least := time.Second
 	if s.Sitemap != "" {
 		if s.Watch != "" {

@@ -1,6 +1,7 @@
 package reach
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"net/http"
@@ -43,4 +44,27 @@ func (s *Gate) Free(ctx context.Context, path string) bool {
 	}
 	s.free[path] = freePath{free, time.Now().Add(freeFor)}
 	return free
+}
+
+// Frame returns an HTML page that the site gives to strangers, with its path: the
+// first of paths, else the front page; nil if there is none. What it has on it
+// is so no secret of a lock.
+func (s *Gate) Frame(ctx context.Context, paths ...string) (page []byte, path string) {
+	if s.inside == nil {
+		return nil, ""
+	}
+	if front := s.View().front; front != nil {
+		paths = append(paths, front.path)
+	}
+	for _, path := range paths {
+		_ = s.inside.ask(ctx, s.inside.readers, insideTimeout, escape(path), stranger, func(a answer) {
+			if a.status == http.StatusOK && a.path == path && a.elsewhere == "" && isHTML(a.contentType) && len(a.body) < maxKept {
+				page = bytes.Clone(a.body)
+			}
+		})
+		if page != nil {
+			return page, path
+		}
+	}
+	return nil, ""
 }

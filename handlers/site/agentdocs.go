@@ -102,6 +102,15 @@ func (s *Pages) listed(base string, d *retrieval.Document) agents.Page {
 	return agents.Page{Title: d.Title, Description: d.Description, Markdown: Absolute(base, s.site.MarkdownURL(d.URL))}
 }
 
+// MissingMarkdown is what a program gets where no page is that it may read.
+func (r *Site) MissingMarkdown(ctx context.Context, base, path string) string {
+	var list []agents.Page
+	for _, d := range r.Instead(path, r.Moved(ctx, path)) {
+		list = append(list, r.Pages().listed(base, d))
+	}
+	return agents.Missing(list, base)
+}
+
 // What a search that found nothing names instead.
 const (
 	maxCorrected = 10 // words of the query

@@ -10,7 +10,7 @@ import (
 // Former is a page that was at a path, and where it is now, for operators: what
 // readers may be told, Moved returns.
 type Former struct {
-	*moved.Page
+	moved.Page
 	// To is the place that is the likeliest, "" for none, Name the name of its page
 	// and Share how much of the text it has.
 	To, Name string
@@ -19,11 +19,23 @@ type Former struct {
 
 // Former returns the page that was at a path, nil if none was or one is.
 func (r *Site) Former(path string) *Former {
-	f := &Former{Page: r.former(path)}
-	if f.Page == nil {
-		return nil
+	if gone := r.former(path); gone != nil {
+		return r.Pages().formerly(gone)
 	}
+	return nil
+}
+
+// FormerPages returns all pages that are gone, by their paths.
+func (r *Site) FormerPages() (list []*Former) {
 	s := r.Pages()
+	for _, gone := range r.Index.Moved.Pages() {
+		list = append(list, s.formerly(gone))
+	}
+	return list
+}
+
+func (s *Pages) formerly(gone *moved.Page) *Former {
+	f := &Former{Page: *gone}
 	for i, p := range f.Places {
 		d := s.at(p.Address)
 		if d == nil {

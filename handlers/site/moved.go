@@ -12,8 +12,10 @@ import (
 
 // Moved is where a page went that was at a path of the site.
 type Moved struct {
+	// Former reports that there was a page.
+	Former bool
 	// Proved reports that the page is now at the first of Pages: that has at least
-	// 90 % of its text, and no other has nearly as much.
+	// 94 % of its text, and no other has nearly as much.
 	Proved bool
 	// Pages are up to three pages that may be what the reader wants, the likeliest
 	// first. Their URLs have a fragment if the text is a part of the page.
@@ -28,6 +30,7 @@ func (r *Site) Moved(ctx context.Context, path string) (m Moved) {
 	var places []moved.Place
 	open, proved := true, true
 	gone := r.former(path)
+	m.Former = gone != nil
 	switch d := s.At(path); {
 	case d != nil && pathOf(d) != path: // at another form of its address
 		places = []moved.Place{{Address: moved.Address(pathOf(d))}}
@@ -64,6 +67,18 @@ func (r *Site) Moved(ctx context.Context, path string) (m Moved) {
 		r.Reach.CanOpen(ctx, path, nil)
 	}
 	return m
+}
+
+// Instead returns up to five pages that a reader of a path without one may want:
+// those where its page may be, then the public ones that are most like the path.
+func (r *Site) Instead(path string, m Moved) []*retrieval.Document {
+	pages := m.Pages
+	for _, d := range r.Pages().Nearest(path) {
+		if len(pages) < maxNearest && !slices.ContainsFunc(pages, func(p *retrieval.Document) bool { return p.Page == d.Page }) {
+			pages = append(pages, d)
+		}
+	}
+	return pages
 }
 
 // Location is the URL of the first page, without its host: a request may have

@@ -93,9 +93,8 @@ func (s *dashboardServer) Former(name, path string) *dashboard.Former {
 	if f == nil {
 		return nil
 	}
-	return &dashboard.Former{
-		Title: f.Title, Last: f.Last, Open: f.Open, To: f.To, Page: f.Name, Share: f.Share, Proved: f.Proved, Redirect: site.RedirectLine(path, f.To),
-	}
+	page := admin.FormerPage(path, f)
+	return &page
 }
 
 // tryResults is how many results the dashboard shows.

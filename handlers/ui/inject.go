@@ -146,7 +146,7 @@ func (in *injector) WriteHeader(status int) {
 	case status == http.StatusNotModified && in.known:
 		in.addSuffix()
 		in.pass()
-	case status != http.StatusOK || !in.mayHaveTag():
+	case status != http.StatusOK && status != http.StatusNotFound || !in.mayHaveTag():
 		in.pass()
 	case h.Get("Content-Type") == "" && in.r.Method == http.MethodGet:
 		in.state = sniffing
@@ -161,7 +161,7 @@ func (in *injector) WriteHeader(status int) {
 	}
 }
 
-// mayHaveTag reports whether the header of a 200 leaves room for the tag.
+// mayHaveTag reports whether the header of a page leaves room for the tag.
 func (in *injector) mayHaveTag() bool {
 	h := in.Header()
 	if e := h.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") || h.Get("Content-Range") != "" {

@@ -352,7 +352,7 @@ func (a *asset) serve(w http.ResponseWriter, r *http.Request) {
 // Interface guards. What Caddy provisions and validates by an interface, it
 // silently leaves alone without it.
 var (
-	_ = []caddyhttp.MiddlewareHandler{(*Ask)(nil), (*Dashboard)(nil), (*Widget)(nil)}
-	_ = []caddy.Provisioner{(*Ask)(nil), (*Dashboard)(nil), (*Widget)(nil)}
-	_ = []caddy.Validator{(*Ask)(nil), (*Dashboard)(nil), (*Widget)(nil)}
+	_ = []caddyhttp.MiddlewareHandler{(*Ask)(nil), (*Dashboard)(nil), (*NotFound)(nil), (*Widget)(nil)}
+	_ = []caddy.Provisioner{(*Ask)(nil), (*Dashboard)(nil), (*NotFound)(nil), (*Widget)(nil)}
+	_ = []caddy.Validator{(*Ask)(nil), (*Dashboard)(nil), (*NotFound)(nil), (*Widget)(nil)}
 )

@@ -31,7 +31,7 @@ type Page struct {
 	// Last is when the index last had the page.
 	Last time.Time `json:"last"`
 	// Proved reports that the page is now at the first of its places: at least
-	// 90 % of its text is there, and no other page has nearly as much of it.
+	// 94 % of its text is there, and no other page has nearly as much of it.
 	Proved bool `json:"proved"`
 	// Places are up to three where the page may be, the likeliest first. No page
 	// that is gone is one.

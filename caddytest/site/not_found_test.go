@@ -1,0 +1,261 @@
+package site
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/caddy-docs/caddy-docs/caddytest"
+)
+
+// forPeople is what browsers send for a page.
+const forPeople = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+// longText is a text that no other page has, by its name.
+func longText(name string) string {
+	var b strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&b, "Step %d of %s turns the %s valve by %d degrees and waits for the %s gauge. ", i, name, name, 7*i+len(name), name)
+	}
+	return b.String()
+}
+
+func framed(title, text string) string {
+	return "<!doctype html><html lang=en><head><meta charset=utf-8><title>" + title + "</title><link rel=stylesheet href=style.css><link rel=canonical href=/canonical>" +
+		"<script>document.documentElement.dataset.theme='dark'</script><script type=module src=app.js></script></head><body><nav><a href=guide/>Guide</a></nav><main><h1 id=top>" +
+		title + "</h1><p>" + text + "</p></main><footer>Acme Inc.</footer></body></html>"
+}
+
+func rename(t *testing.T, dir, from, to string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, to)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(dir, from), filepath.Join(dir, to)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAMovedPageIsRedirected(t *testing.T) {
+	dir := caddytest.Folder(t, map[string]string{
+		"index.html": framed("Acme", "Rockets."), "guide/engine.html": framed("Engine", longText("engine")), "guide/fuel.html": framed("Fuel", longText("fuel")),
+		"guide/all.html": framed("Everything", longText("nozzle")),
+	})
+	s := caddytest.Start(t, "", "http://:0 {\n\troot "+dir+"\n\tdocs acme {\n\t\tmoved redirect\n\t}\n\tfile_server\n}\n")
+	s.Ready("acme")
+	caddytest.AllAsked(t, "acme")
+	get := func(method, path string) *caddytest.Response {
+		return s.Do(caddytest.Request{Method: method, Path: path, Key: "-", Header: map[string]string{"Accept": forPeople}})
+	}
+	location := func(method, path string) string {
+		r := get(method, path)
+		return fmt.Sprint(r.Status, " ", r.Header.Get("Location"))
+	}
+	rename(t, dir, "guide/engine.html", "manual/motor.html")
+	caddytest.Until(t, "the page is redirected", func() bool { return location("GET", "/guide/engine.html") == "301 /manual/motor.html" })
+	for method, want := range map[string]string{"HEAD": "301", "POST": "308", "DELETE": "308"} {
+		if got := location(method, "/guide/engine?a=b"); got != want+" /manual/motor.html?a=b" {
+			t.Errorf("%s: %s", method, got)
+		}
+	}
+	if got := get("GET", "/guide/engine.html").Header.Get("Cache-Control"); got != "private, no-cache" {
+		t.Errorf("Cache-Control: %s", got)
+	}
+	// A second move: the first URL leads to the end of the chain.
+	rename(t, dir, "manual/motor.html", "motor/index.html")
+	caddytest.Until(t, "both are redirected", func() bool {
+		return location("GET", "/manual/motor.html") == "301 /motor/" && location("GET", "/guide/engine.html") == "301 /motor/"
+	})
+	// The page becomes a part of another one.
+	caddytest.Write(t, dir, map[string]string{"guide/all.html": strings.Replace(framed("Everything", longText("nozzle")+longText("pump")+longText("tank")), "</main>",
+		"<h2 id=fuel>Fuel</h2><p>"+longText("fuel")+"</p></main>", 1)})
+	if err := os.Remove(filepath.Join(dir, "guide/fuel.html")); err != nil {
+		t.Fatal(err)
+	}
+	caddytest.Until(t, "the section is where it leads", func() bool { return location("GET", "/guide/fuel.html") == "301 /guide/all.html#fuel" })
+	// A file that is back wins.
+	caddytest.Write(t, dir, map[string]string{"guide/engine.html": framed("Engine", "Another one.")})
+	if r := get("GET", "/guide/engine.html"); r.Status != http.StatusOK {
+		t.Errorf("the page is back: %d %v", r.Status, r.Header)
+	}
+	for _, path := range []string{"/nothing", "/guide/engine.png", "/wp-login.php"} {
+		if r := get("GET", path); r.Status != http.StatusNotFound {
+			t.Errorf("%s: %d", path, r.Status)
+		}
+	}
+}
+
+func TestReadersOfAMissingPageGetAPageInTheSitesFrame(t *testing.T) {
+	files := map[string]string{
+		"index.html": framed("Acme", "Rockets."), "guide/install.html": framed("Install the engine", "Unpack it."), "style.css": "p{}",
+		"private/install.html": framed("Secret install", "Password."),
+	}
+	block := func(more string) string {
+		return "http://:0 {\n\troot " + caddytest.Folder(t, files) + "\n\tbasic_auth /private/* {\n\t\treader $2a$04$g0ENMs0qKsGT6qHYUhSqj.9WAgrgoQ6.SD/3KExvytz85gg4HL44W\n\t}\n" + more + "\tfile_server\n}\n"
+	}
+	s := caddytest.Start(t, "", block("\tdocs acme\n"))
+	ask := func(method, path, accept string) *caddytest.Response {
+		return s.Do(caddytest.Request{Method: method, Path: path, Key: "-", Header: map[string]string{"Accept": accept, "Accept-Language": "de"}})
+	}
+	ready := func() {
+		t.Helper()
+		s.Ready("acme")
+		caddytest.AllAsked(t, "acme")
+	}
+	ready()
+	r := ask("GET", "/guide/instal", forPeople)
+	page := string(r.Body)
+	for _, want := range []string{
+		"<nav><a href=guide/>Guide</a></nav>", "<footer>Acme Inc.</footer>", `<base href="/">`, "<title>Seite nicht gefunden</title>", "<h1>Seite nicht gefunden</h1>",
+		">Install the engine</a>", `action="/v1/ask/acme"`, "dataset.theme", "style.css", "noindex",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+	for _, other := range []string{"Rockets", "app.js", "canonical", "Secret", "private", "<title>Acme"} {
+		if strings.Contains(page, other) {
+			t.Errorf("the page has %s", other)
+		}
+	}
+	if r.Status != http.StatusNotFound || r.Header.Get("Content-Type") != "text/html; charset=utf-8" || t.Failed() {
+		t.Errorf("%d %v\n%s", r.Status, r.Header, page)
+	}
+	if r := ask("HEAD", "/guide/instal", forPeople); r.Status != http.StatusNotFound || len(r.Body) > 0 || r.Header.Get("Content-Length") == "" {
+		t.Errorf("HEAD: %d %v", r.Status, r.Header)
+	}
+	var list struct {
+		Code  string
+		Moved bool
+		Pages []struct{ Title, URL string }
+	}
+	r = ask("GET", "/guide/instal", "application/json")
+	if err := json.Unmarshal(r.Body, &list); err != nil || r.Status != 404 || list.Code != "no_page" || list.Moved || len(list.Pages) != 1 || list.Pages[0].URL != s.Base+"/guide/install.html" {
+		t.Errorf("JSON: %d %s", r.Status, r.Body)
+	}
+	for _, path := range []string{"/guide/install.png", "/wp-login.php", "/private/x"} {
+		if r := ask("GET", path, forPeople); strings.Contains(string(r.Body), "Install") {
+			t.Errorf("%s: %d %s", path, r.Status, r.Body)
+		}
+	}
+	for method, accept := range map[string]string{"GET": "*/*", "POST": forPeople} {
+		if r := ask(method, "/guide/instal", accept); r.Status != http.StatusNotFound || len(r.Body) > 0 {
+			t.Errorf("%s %s: %d %s", method, accept, r.Status, r.Body)
+		}
+	}
+
+	// The site's own page for it is the frame.
+	files["404.html"] = strings.Replace(framed("Lost", "You are lost."), "Acme Inc.", "Lost Inc.", 1)
+	s.Load("", block("\tdocs acme {\n\t\twidget inject\n\t}\n"))
+	ready()
+	page = string(ask("GET", "/guide/instal", forPeople).Body)
+	if !strings.Contains(page, "Lost Inc.") || strings.Contains(page, "You are lost") || !strings.Contains(page, "/v1/widget/acme.js") {
+		t.Errorf("with a 404.html:\n%s", page)
+	}
+	// One without a main element can't be a frame.
+	files["404.html"], files["index.html"] = "<p>Lost.</p>", "<h1>Acme</h1><p>Rockets.</p>"
+	s.Load("", block("\tdocs acme\n"))
+	ready()
+	if page = string(ask("GET", "/guide/instal", forPeople).Body); !strings.Contains(page, ">Install the engine</a>") || strings.Contains(page, "Lost") {
+		t.Errorf("without a frame:\n%s", page)
+	}
+	// The operator's page wins, where it is for pages that aren't there.
+	s.Load("", block("\tdocs acme\n\thandle_errors 500 {\n\t\trespond \"Broken\"\n\t}\n"))
+	ready()
+	if r := ask("GET", "/guide/instal", forPeople); !strings.Contains(string(r.Body), "Install the engine") {
+		t.Errorf("handle_errors is for others: %d %s", r.Status, r.Body)
+	}
+	s.Load("", block("\tdocs acme\n\thandle_errors 404 {\n\t\trespond \"Ours\"\n\t}\n"))
+	ready()
+	if r := ask("GET", "/guide/instal", forPeople); string(r.Body) != "Ours" {
+		t.Errorf("the operator's page: %d %s", r.Status, r.Body)
+	}
+	s.Load("", block("\tdocs acme {\n\t\tmoved off\n\t}\n"))
+	ready()
+	if r := ask("GET", "/guide/instal", forPeople); r.Status != 404 || len(r.Body) > 0 {
+		t.Errorf("off: %d %s", r.Status, r.Body)
+	}
+}
+
+// The page that a site behind a proxy sends stays, and gets the list where the
+// widget may change pages.
+func TestASitesOwnPageForAMissingOneStays(t *testing.T) {
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("X-Upstream", "yes")
+		switch r.URL.Path {
+		case "/sitemap.xml":
+			fmt.Fprintf(w, `<urlset><url><loc>http://%s/guide/install</loc></url></urlset>`, r.Host)
+		case "/guide/install":
+			fmt.Fprint(w, framed("Install", "Unpack it."))
+		default:
+			w.Header().Set("ETag", `"own"`)
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, framed("Lost", "You are lost."))
+			if r.URL.Path == "/guide/install-long" {
+				fmt.Fprint(w, strings.Repeat("<p>long", 1<<18))
+			}
+		}
+	}))
+	defer upstream.Close()
+	site := func(words string) string {
+		return "http://:0 {\n\tdocs acme {\n\t\tsitemap " + upstream.URL + "/sitemap.xml\n\t\tallow_private on\n" + words + "\t}\n\treverse_proxy " + strings.TrimPrefix(upstream.URL, "http://") + "\n}\n"
+	}
+	s := caddytest.Start(t, "", site(""))
+	get := func(path, accept string) *caddytest.Response {
+		return s.Do(caddytest.Request{Method: "GET", Path: path, Key: "-", Header: map[string]string{"Accept": accept}})
+	}
+	s.Ready("acme")
+	caddytest.AllAsked(t, "acme")
+	if r := get("/guide/instal", forPeople); r.Status != 404 || string(r.Body) != framed("Lost", "You are lost.") || r.Header.Get("ETag") != `"own"` {
+		t.Errorf("without the widget: %d %v %s", r.Status, r.Header, r.Body)
+	}
+	if r := get("/guide/instal", "application/json"); r.Status != 404 || !strings.Contains(string(r.Body), `"title":"Install"`) {
+		t.Errorf("JSON: %d %s", r.Status, r.Body)
+	}
+	s.Load("", site("\t\twidget inject\n"))
+	s.Ready("acme")
+	caddytest.AllAsked(t, "acme")
+	r := get("/guide/instal", forPeople)
+	page := string(r.Body)
+	if at := strings.Index(page, ">Install</a>"); r.Status != 404 || at < strings.Index(page, "You are lost") || at > strings.Index(page, "</main>") ||
+		!strings.Contains(page, "/v1/widget/acme.js") || r.Header.Get("ETag") != "" || r.Header.Get("X-Upstream") != "yes" {
+		t.Errorf("with the widget: %d %v\n%s", r.Status, r.Header, page)
+	}
+	if r := get("/guide/install-long", forPeople); r.Status != 404 || len(r.Body) < 7<<18 || strings.Contains(string(r.Body), ">Install</a>") {
+		t.Errorf("a long one: %d, %d bytes", r.Status, len(r.Body))
+	}
+}
+
+// What moved behind a lock is named to nobody who can't open it, and what came
+// from behind one not to those who could not read it there.
+func TestAMoveNamesNoLockedPage(t *testing.T) {
+	dir := caddytest.Folder(t, map[string]string{
+		"index.html": framed("Acme", "Rockets."), "plans.html": framed("Plans", longText("plan")), "private/salary.html": framed("Salaries", longText("salary")),
+		"private/other.html": framed("Other", longText("other")),
+	})
+	s := caddytest.Start(t, "", "http://:0 {\n\troot "+dir+"\n\tbasic_auth /private/* {\n\t\treader $2a$04$g0ENMs0qKsGT6qHYUhSqj.9WAgrgoQ6.SD/3KExvytz85gg4HL44W\n\t}\n\tdocs acme {\n\t\tmoved redirect\n\t}\n\tfile_server\n}\n")
+	s.Ready("acme")
+	caddytest.AllAsked(t, "acme")
+	get := func(path, authorization, accept string) *caddytest.Response {
+		return s.Do(caddytest.Request{Method: "GET", Path: path, Key: "-", Header: map[string]string{"Accept": accept, "Authorization": authorization}})
+	}
+	rename(t, dir, "plans.html", "private/plans.html")
+	rename(t, dir, "private/salary.html", "salary-2.html")
+	caddytest.Until(t, "the reader is redirected", func() bool {
+		return get("/plans.html", agentsLogin, forPeople).Header.Get("Location") == "/private/plans.html"
+	})
+	for _, accept := range []string{forPeople, "application/json", "text/markdown", "*/*"} {
+		if r := get("/plans.html", "", accept); r.Status != 404 || strings.Contains(string(r.Body), "private") || strings.Contains(string(r.Body), "Plans") {
+			t.Errorf("%s: a stranger gets %d %v %s", accept, r.Status, r.Header, r.Body)
+		}
+		if r := get("/private/salary.html", "", accept); r.Status != 401 {
+			t.Errorf("%s: a stranger gets %d %v %s", accept, r.Status, r.Header, r.Body)
+		}
+	}
+}

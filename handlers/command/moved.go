@@ -1,0 +1,58 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"github.com/caddy-docs/caddy-docs/dashboard"
+)
+
+func movedCommand(t *target) *cobra.Command {
+	var caddyfile bool
+	cmd := &cobra.Command{
+		Use: "moved SITE [--caddyfile]", Short: "Lists pages that are gone, and where they are now", Args: takes(1, 1),
+		Long: `Lists the pages that a site had, and where their text is now, as the index
+remembers it. A move is proved if one page has at least 94 % of the text, and no
+other has nearly as much. Of the others it names the page that is the likeliest.
+
+With --caddyfile it prints a line of a Caddyfile for each proved move, for those
+who want to have the redirects in the file.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return moved(cmd.Context(), t, args[0], caddyfile, cmd.OutOrStdout())
+		},
+	}
+	cmd.Flags().BoolVar(&caddyfile, "caddyfile", false, "Print the redirects of proved moves as lines of a Caddyfile")
+	return cmd
+}
+
+func moved(ctx context.Context, t *target, site string, caddyfile bool, out io.Writer) error {
+	var pages []dashboard.Former
+	if err := t.call(ctx, http.MethodGet, path("moved", site), nil, &pages); err != nil {
+		return err
+	}
+	return t.print(out, pages, func() {
+		if caddyfile {
+			for _, p := range pages {
+				if p.Proved && p.Redirect != "" {
+					fmt.Fprintln(out, printable(p.Redirect))
+				}
+			}
+			return
+		}
+		table(out, "WAS\tIS\tPROOF\tLAST SEEN", pages, func(p dashboard.Former) []any {
+			proof := ""
+			switch share := fmt.Sprintf("%.0f %%", math.Floor(100*p.Share)); {
+			case p.Proved:
+				proof = "proved, " + share
+			case p.To != "":
+				proof = "perhaps, " + share
+			}
+			return []any{p.Path, p.To, proof, p.Last.Format("2006-01-02")}
+		})
+	})
+}

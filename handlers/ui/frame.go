@@ -1,0 +1,199 @@
+package ui
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
+	"github.com/caddy-docs/caddy-docs/handlers/site"
+)
+
+// frameFor is how long a frame is kept.
+const frameFor = 10 * time.Minute
+
+// frame is a page of a site without its own content: the header, navigation and
+// footer that all its pages have. Title and content go between its parts. Scripts
+// that the page loads are left out: those of a site that is one program would
+// replace what they don't know. Those in the page itself stay; they choose the
+// dark theme.
+type frame struct {
+	toTitle, toContent, end []byte
+}
+
+// frames are those of sites, by name. Only the newest of each is kept.
+type frames struct {
+	mu    sync.Mutex
+	known map[string]knownFrame
+}
+
+type knownFrame struct {
+	*frame // nil: the site has no page for it
+	view   *reach.View
+	until  time.Time
+}
+
+// of returns the frame of a site, nil if it has none. While one request finds it
+// out, the others get the last one.
+func (f *frames) of(ctx context.Context, live *site.Site) *frame {
+	view, now := live.Reach.View(), time.Now()
+	f.mu.Lock()
+	k, ok := f.known[live.Name]
+	fresh := ok && k.view == view && now.Before(k.until)
+	if !fresh {
+		if f.known == nil {
+			f.known = make(map[string]knownFrame)
+		}
+		f.known[live.Name] = knownFrame{k.frame, view, now.Add(frameFor)}
+	}
+	f.mu.Unlock()
+	if fresh {
+		return k.frame
+	}
+	page, path := live.Reach.Frame(context.WithoutCancel(ctx), live.Prefix()+"/404.html")
+	made := newFrame(page, path)
+	f.mu.Lock()
+	f.known[live.Name] = knownFrame{made, view, now.Add(frameFor)}
+	f.mu.Unlock()
+	return made
+}
+
+// cut is a part of a page that is left out, for what is put there.
+type cut struct {
+	from, to int
+	put      string
+}
+
+// newFrame makes a frame of a page at a path, nil if the page doesn't say where its
+// content is: in its only article, else in its main element.
+func newFrame(page []byte, path string) *frame {
+	var cuts []cut
+	var mains, articles []cut
+	head, title := 0, cut{}
+	z, at := html.NewTokenizer(bytes.NewReader(page)), 0
+	open := map[string][]int{}   // places of contents, by element
+	contents := map[int]*[]cut{} // what they are of
+	skipped := 0                 // the beginning of an element that is left out
+	for {
+		kind := z.Next()
+		if kind == html.ErrorToken {
+			break
+		}
+		from := at
+		at += len(z.Raw())
+		t := z.Token()
+		switch kind {
+		case html.StartTagToken, html.SelfClosingTagToken:
+			switch {
+			case t.Data == "head" && head == 0:
+				head = at
+			case t.Data == "base":
+				return nil // its links lead elsewhere
+			case t.Data == "title" && title.to == 0:
+				title.from = at
+			case t.Data == "link" && leftOut(attribute(t, "rel")), t.Data == "meta" && leftOut(attribute(t, "name")+attribute(t, "property")):
+				cuts = append(cuts, cut{from: from, to: at})
+			case t.Data == "script":
+				skipped = -1
+				if attribute(t, "src") != "" || strings.EqualFold(attribute(t, "type"), "module") {
+					skipped = from
+				}
+			}
+			if kind == html.SelfClosingTagToken {
+				break
+			}
+			switch {
+			case t.Data == "main" || attribute(t, "role") == "main":
+				contents[at] = &mains
+			case t.Data == "article":
+				contents[at] = &articles
+			}
+			if contents[at] != nil || len(open[t.Data]) > 0 {
+				open[t.Data] = append(open[t.Data], at)
+			}
+		case html.EndTagToken:
+			switch {
+			case t.Data == "title" && title.from > 0 && title.to == 0:
+				title.to = from
+			case t.Data == "script" && skipped >= 0:
+				cuts = append(cuts, cut{from: skipped, to: at})
+			}
+			if n := len(open[t.Data]); n > 0 {
+				begun := open[t.Data][n-1]
+				open[t.Data] = open[t.Data][:n-1]
+				if list := contents[begun]; list != nil {
+					*list = append(*list, cut{from: begun, to: from})
+				}
+			}
+		}
+	}
+	content := mains
+	if len(articles) == 1 {
+		content = articles
+	}
+	if len(content) != 1 || head == 0 || title.to == 0 || title.from > content[0].from {
+		return nil
+	}
+	cuts = append(cuts, cut{head, head, `<base href="` + html.EscapeString(path) + `"><meta name="robots" content="noindex">`})
+	slices.SortFunc(cuts, func(a, b cut) int { return a.from - b.from })
+	return &frame{
+		without(page, 0, title.from, cuts), without(page, title.to, content[0].from, cuts), without(page, content[0].to, len(page), cuts),
+	}
+}
+
+// leftOut reports whether a link or meta element is about the page itself, or
+// loads a script.
+func leftOut(name string) bool {
+	switch first, _, _ := strings.Cut(strings.ToLower(name), ":"); first {
+	case "canonical", "alternate", "next", "prev", "modulepreload", "preload", "prefetch", "edit", "robots", "description", "keywords", "og", "twitter", "article":
+		return true
+	}
+	return false
+}
+
+func attribute(t html.Token, name string) string {
+	for _, a := range t.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+// without is a part of a page without cuts.
+func without(page []byte, from, to int, cuts []cut) (out []byte) {
+	for _, c := range cuts {
+		if c.from >= from && c.to <= to {
+			out = append(append(out, page[from:c.from]...), c.put...)
+			from = c.to
+		}
+	}
+	return append(out, page[from:to]...)
+}
+
+// withList puts a list into a page of the site's own: at the end of its main
+// element, else of its body; nil if it has neither.
+func withList(page, list []byte) []byte {
+	at, depth, end := -1, 0, 0
+	z := html.NewTokenizer(bytes.NewReader(page))
+	for kind := z.Next(); kind != html.ErrorToken; kind = z.Next() {
+		from := end
+		end += len(z.Raw())
+		name, _ := z.TagName()
+		switch {
+		case string(name) == "main" && kind == html.StartTagToken:
+			depth++
+		case string(name) == "main" && kind == html.EndTagToken && depth > 0, string(name) == "body" && kind == html.EndTagToken && at < 0:
+			at = from
+		}
+	}
+	if at < 0 {
+		return nil
+	}
+	return slices.Concat(page[:at], list, page[at:])
+}

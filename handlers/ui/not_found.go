@@ -1,0 +1,316 @@
+package ui
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"html/template"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/caddy-docs/caddy-docs/handlers"
+	"github.com/caddy-docs/caddy-docs/handlers/fallback"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
+	"github.com/caddy-docs/caddy-docs/handlers/site"
+	"github.com/caddy-docs/caddy-docs/insights"
+)
+
+// NotFound is http.handlers.docs_not_found. Where a site has no page, it sends
+// readers to where the page is now, or names pages that they may want. The site is
+// asked first, so that what is there is always served.
+//
+// With moved redirect, a page that is proved to be elsewhere gets 301, other methods
+// than GET and HEAD 308. Everything else keeps the status 404: browsers get a page
+// in the frame of the site's own, unless the operator's handle_errors has one, and
+// clients that want JSON a list. Programs that want Markdown are the business of
+// docs_llms. A page that the site itself sends with 404 stays as it is; with list,
+// the list is put into it.
+type NotFound struct {
+	handlers.Route
+
+	// A site that this route defines, as the directive docs does.
+	Define *options.Definition `json:"define,omitempty"`
+
+	// Puts the list into the site's own pages with the status 404, as inject puts
+	// the widget's tag into all pages. Default: false.
+	List bool `json:"list,omitempty"`
+
+	// Shows a search field, which leads to docs_ask. Default: false.
+	Ask bool `json:"ask,omitempty"`
+
+	frames *frames
+}
+
+// CaddyModule returns the Caddy module information.
+func (NotFound) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{ID: "http.handlers.docs_not_found", New: func() caddy.Module { return new(NotFound) }}
+}
+
+// Provision finds the app.
+func (n *NotFound) Provision(ctx caddy.Context) error {
+	n.frames = new(frames)
+	return errors.Join(n.Route.Provision(ctx), n.Define.Provision(ctx))
+}
+
+// DefinedSite returns the site that this route defines, nil for none.
+func (n *NotFound) DefinedSite() *options.Definition { return n.Define }
+
+// Validate checks the configuration.
+func (n *NotFound) Validate() error {
+	return errors.Join(n.Route.Validate(), n.Define.Validate())
+}
+
+func (n *NotFound) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	if reach.IsInside(r) || !mayBePage(r.URL.Path) || !n.App().AwaitStart(r.Context()) {
+		return next.ServeHTTP(w, r)
+	}
+	live, at, release := handlers.Hold(n.App(), n.Sites, r)
+	if live == nil {
+		return next.ServeHTTP(w, r)
+	}
+	defer release()
+	if live.Config.Moved == "off" {
+		return next.ServeHTTP(w, r)
+	}
+	m := missing{NotFound: n, w: w, r: r, live: live, path: at}
+	return fallback.NotFound(w, r, next, m.takes, m.serve)
+}
+
+// mayBePage reports whether a path may be that of a page, and not of another file.
+func mayBePage(p string) bool {
+	switch ext := path.Ext(p); ext {
+	case "", ".html", ".htm", ".md", ".mdx":
+		return true
+	default: // of a folder like /v2.1
+		return strings.Trim(ext, ".0123456789x") == ""
+	}
+}
+
+// missing is a request for a page that isn't there.
+type missing struct {
+	*NotFound
+	w    http.ResponseWriter
+	r    *http.Request
+	live *site.Site
+	path string // of the site
+
+	moved *site.Moved // nil until it is asked for
+}
+
+// movedTo returns where the page has moved.
+func (m *missing) movedTo() *site.Moved {
+	if m.moved == nil {
+		moved := m.live.Moved(handlers.AsReader(m.r), m.path)
+		m.moved = &moved
+	}
+	return m.moved
+}
+
+func (m *missing) redirects() bool { return m.live.Config.Moved == "redirect" && m.movedTo().Proved }
+
+// reads reports whether the client reads a body, and prefers a type.
+func (m *missing) reads(mediaType string) bool {
+	html := strings.Contains(m.r.Header.Get("Accept"), "text/html")
+	get := m.r.Method == http.MethodGet || m.r.Method == http.MethodHead
+	return get && strings.Contains(m.r.Header.Get("Accept"), mediaType) && html == (mediaType == "text/html")
+}
+
+// takes reports whether a 404 of the site is held back. All are counted.
+func (m *missing) takes(h http.Header) bool {
+	if !m.live.Known() {
+		return false
+	}
+	if m.redirects() {
+		return true
+	}
+	m.count(http.StatusNotFound)
+	plain := isPage(h.Get("Content-Type")) && h.Get("Content-Encoding") == ""
+	return plain && (m.List && m.r.Method == http.MethodGet && m.reads("text/html") || m.reads("application/json"))
+}
+
+// count records the request, and what became of it.
+func (m *missing) count(status int) {
+	moved, to := m.movedTo(), ""
+	if len(moved.Pages) > 0 {
+		to = moved.Location()
+	}
+	m.live.Missed(m.r, moved.Former, insights.Missing{Path: m.path, Status: status, To: to})
+}
+
+// serve responds in place of the site, whose response own is, nil for none.
+func (m *missing) serve(own *fallback.Response) bool {
+	if !m.live.Known() || m.live.Reach.Refuses(handlers.AsReader(m.r)) != 0 {
+		return false
+	}
+	if m.redirects() {
+		m.redirect()
+		return true
+	}
+	if own == nil {
+		m.count(http.StatusNotFound)
+	}
+	moved := m.movedTo()
+	texts, lang := handlers.Texts(m.r)
+	p := &missingPage{
+		T: texts, Lang: lang, Home: m.live.Prefix() + "/", Style: template.CSS(askStyle), //nolint:gosec // ours
+		Moved: moved.Proved,
+	}
+	if m.Ask {
+		p.Search = stripped(m.r) + "/v1/" + handlers.APIAsk + "/" + m.live.Name
+	}
+	base := handlers.BaseURL(m.live, m.r)
+	for _, d := range m.live.Instead(m.path, *moved) {
+		p.Pages = append(p.Pages, missingLink{d.Title, site.Absolute(base, d.URL)})
+	}
+	switch {
+	case m.reads("application/json"):
+		m.writeJSON(p)
+	case !m.reads("text/html"):
+		return false
+	case own != nil:
+		return m.list(own, p)
+	case handlesErrors(m.r):
+		return false
+	default:
+		m.write("text/html; charset=utf-8", m.page(p))
+	}
+	return true
+}
+
+// redirect sends the client to where the page is. Browsers would keep a 301 for
+// ever, also when a page comes back.
+func (m *missing) redirect() {
+	status := http.StatusMovedPermanently
+	if m.r.Method != http.MethodGet && m.r.Method != http.MethodHead {
+		status = http.StatusPermanentRedirect
+	}
+	m.count(status)
+	to, fragment, found := strings.Cut(m.movedTo().Location(), "#")
+	if query := m.r.URL.RawQuery; query != "" {
+		to += "?" + query
+	}
+	if found {
+		to += "#" + fragment
+	}
+	h := m.w.Header()
+	h.Set("Cache-Control", "private, no-cache")
+	h.Set("Location", to)
+	m.w.WriteHeader(status)
+}
+
+// missingPage is what the page shows.
+type missingPage struct {
+	T                  map[string]string
+	Lang, Home, Search string
+	Style              template.CSS
+	Moved, Framed      bool
+	Pages              []missingLink
+}
+
+type missingLink struct {
+	Title string `json:"title"`
+	URL   string `json:"url"`
+}
+
+//go:embed not_found.html
+var missingText string
+
+var missingTemplates = template.Must(template.New(missingTemplate).Parse(missingText))
+
+const missingTemplate = "missing"
+
+// execute makes a part of the page.
+func (p *missingPage) execute(name string) []byte {
+	var b bytes.Buffer
+	_ = missingTemplates.ExecuteTemplate(&b, name, p) // tests execute them all
+	return b.Bytes()
+}
+
+// page returns the page in the site's frame, or in its own.
+func (m *missing) page(p *missingPage) []byte {
+	f := m.frames.of(m.r.Context(), m.live)
+	if f == nil {
+		return p.execute(missingTemplate)
+	}
+	p.Framed = true
+	return bytes.Join([][]byte{f.toTitle, []byte(template.HTMLEscapeString(p.T["notFound"])), f.toContent, p.execute("content"), f.end}, nil)
+}
+
+// list sends the site's own page with the list in it.
+func (m *missing) list(own *fallback.Response, p *missingPage) bool {
+	page := withList(own.Body, p.execute("own"))
+	if page == nil || len(p.Pages) == 0 {
+		return false
+	}
+	h := m.w.Header()
+	for name, values := range own.Header {
+		h[name] = values
+	}
+	for _, name := range []string{"Etag", "Last-Modified", "Accept-Ranges", "Content-Length"} {
+		h.Del(name)
+	}
+	m.write(h.Get("Content-Type"), page)
+	return true
+}
+
+// writeJSON sends the list for a program.
+func (m *missing) writeJSON(p *missingPage) {
+	body, _ := json.Marshal(struct { // strings and a boolean
+		Error   string        `json:"error"`
+		Code    string        `json:"code"`
+		Message string        `json:"message"`
+		Moved   bool          `json:"moved"`
+		Pages   []missingLink `json:"pages"`
+	}{"there is no page at this URL", "no_page", p.T["missing"], p.Moved, append([]missingLink{}, p.Pages...)})
+	m.write("application/json", body)
+}
+
+// write sends a body with the status 404. It may name a page that only this reader
+// can open.
+func (m *missing) write(contentType string, body []byte) {
+	h := m.w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "private, no-cache")
+	h.Add("Vary", "Accept, Accept-Language")
+	m.w.WriteHeader(http.StatusNotFound)
+	if m.r.Method != http.MethodHead {
+		_, _ = m.w.Write(body) //nolint:gosec // a template escaped it; an error means that the client is gone
+	}
+}
+
+// handlesErrors reports whether the operator's handle_errors has something for a
+// page that isn't there.
+func handlesErrors(r *http.Request) bool {
+	server, _ := r.Context().Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server)
+	repl, _ := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer)
+	if server == nil || server.Errors == nil || repl == nil {
+		return false
+	}
+	repl.Set("http.error.status_code", http.StatusNotFound)
+	defer repl.Delete("http.error.status_code")
+	return responds(r, server.Errors.Routes)
+}
+
+// responds reports whether one of the routes has a handler for a request.
+func responds(r *http.Request, routes caddyhttp.RouteList) bool {
+	for _, route := range routes {
+		if matches, err := route.MatcherSets.AnyMatchWithError(r); err != nil || !matches {
+			continue
+		}
+		for _, h := range route.Handlers {
+			if sub, ok := h.(*caddyhttp.Subroute); !ok || responds(r, sub.Routes) {
+				return true
+			}
+		}
+	}
+	return false
+}
