@@ -58,7 +58,10 @@ type Memory struct {
 
 	mu      sync.Mutex // guards the file
 	records map[string]*record
-	viewed  uint64 // identifies what View was last told
+	// documents and public are what View was last told, and viewed identifies them.
+	documents []*retrieval.Document
+	public    func(*retrieval.Document) bool
+	viewed    uint64
 	failed  bool
 }
 
@@ -167,30 +170,33 @@ func (m *Memory) show(records map[string]*record) {
 	m.gone.Store(&gone)
 }
 
-// View tells the memory which pages of the index strangers can read.
+// View tells the memory which pages of the index strangers can read. It may come
+// before the function that Replace returns is called for these pages.
 func (m *Memory) View(documents []*retrieval.Document, public func(*retrieval.Document) bool) {
 	h := fnv.New64a()
-	open := make(map[string]bool, len(documents))
 	for _, d := range documents {
-		a := addressOf(d)
-		open[a] = public(d)
-		fmt.Fprintln(h, a, open[a])
+		fmt.Fprintln(h, addressOf(d), public(d))
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if h.Sum64() == m.viewed {
 		return
 	}
-	m.viewed = h.Sum64()
-	changed, records := false, m.load()
-	for a, is := range open {
-		if r := records[a]; r != nil && r.Open != is {
-			r.Open, changed = is, true
-		}
-	}
-	if changed {
+	m.documents, m.public, m.viewed = documents, public, h.Sum64()
+	if records := m.load(); m.open(records) {
 		m.save(records)
 	}
+}
+
+// open notes in records which pages strangers can read, and reports whether that
+// has changed.
+func (m *Memory) open(records map[string]*record) (changed bool) {
+	for _, d := range m.documents {
+		if r := records[addressOf(d)]; r != nil && r.Seen == 0 && r.Open != m.public(d) {
+			r.Open, changed = !r.Open, true
+		}
+	}
+	return changed
 }
 
 // Texts returns a page of the index with its texts.
@@ -223,10 +229,10 @@ func (m *Memory) Replace(ctx context.Context, before, after []*retrieval.Documen
 		defer m.mu.Unlock()
 		u := &update{ctx: ctx, records: m.load(), documents: after, texts: texts, old: old, names: newNames(after)}
 		u.note(before)
-		if u.run(time.Now()) {
+		changed := u.run(time.Now())
+		if m.open(u.records) || changed {
 			m.save(u.records)
 		}
-		m.viewed = 0
 	}
 }
 

@@ -280,3 +280,17 @@ func BenchmarkReplace(b *testing.B) {
 		}
 	}
 }
+
+// What strangers can read of a generation may be known before its addresses are.
+func TestAViewMayComeBeforeThePagesAreRemembered(t *testing.T) {
+	t.Parallel()
+	m := moved.Open(filepath.Join(t.TempDir(), "addresses.bin"), slog.New(slog.DiscardHandler))
+	first, second := site{page("/old", text("a", 200))}, site{page("/new", text("a", 200))}
+	replaced := m.Replace(t.Context(), nil, first, nil)
+	m.View(first, func(*retrieval.Document) bool { return true })
+	replaced()
+	deploy(m, first, second)
+	if p := m.Find("/old"); p == nil || !p.Open {
+		t.Errorf("%+v, want an open page", p)
+	}
+}
