@@ -259,3 +259,27 @@ func TestAMoveNamesNoLockedPage(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkAMissingPage is a request over the loopback interface, of a site of
+// 2,000 pages: with moved off, as a browser, and as a scanner.
+func BenchmarkAMissingPage(b *testing.B) {
+	files := map[string]string{"index.html": framed("Acme", "Rockets.")}
+	for i := range 2000 {
+		files[fmt.Sprintf("part%d/page-%d.html", i%40, i)] = framed(fmt.Sprintf("The page %d", i), "Text.")
+	}
+	dir := caddytest.Folder(b, files)
+	for name, words := range map[string]string{"off": "moved off", "suggest": "moved suggest"} {
+		s := caddytest.Start(b, "", "http://:0 {\n\troot "+dir+"\n\tdocs acme {\n\t\t"+words+"\n\t}\n\tfile_server\n}\n")
+		s.Ready("acme")
+		caddytest.AllAsked(b, "acme")
+		for client, path := range map[string]string{"browser": "/part7/pgae-47", "scanner": "/wp-login.php"} {
+			b.Run(name+"/"+client, func(b *testing.B) {
+				for b.Loop() {
+					if r := s.Do(caddytest.Request{Method: "GET", Path: path, Key: "-", Header: map[string]string{"Accept": forPeople}}); r.Status != http.StatusNotFound {
+						b.Fatal(r.Status)
+					}
+				}
+			})
+		}
+	}
+}

@@ -25,6 +25,9 @@ const (
 	maxUnknown    = 8 // words of a path that no page has
 	maxCorrection = 3 // words of pages for one that none has
 	minBeginning  = 6 // letters of a word whose beginning is looked up
+	// ordinary words, of so many pages and of half of them, tell no page from
+	// another.
+	ordinary = 20
 )
 
 // Nearest returns the public pages whose paths and titles are most like a path
@@ -36,6 +39,9 @@ func (s *Pages) Nearest(path string) (pages []*retrieval.Document) {
 	scores := make([]float64, len(s.Public))
 	add := func(word string, weight float64) {
 		in := n.pages[word]
+		if len(in) > max(ordinary, len(s.Public)/2) {
+			return
+		}
 		for _, i := range in {
 			scores[i] += weight * math.Log(1+float64(len(s.Public))/float64(len(in)))
 		}
