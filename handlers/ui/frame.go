@@ -3,6 +3,7 @@ package ui
 import (
 	"bytes"
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -69,8 +70,20 @@ type cut struct {
 	put      string
 }
 
+// here is what marks the link to the page itself.
+var here = regexp.MustCompile(`\saria-current=("[^"]*"|'[^']*'|[^\s>]+)`)
+
+// nav is an element with links, and whether one leads away from the page.
+type nav struct {
+	element string
+	from    int
+	links   int
+	away    bool
+}
+
 // newFrame makes a frame of a page at a path, nil if the page doesn't say where its
-// content is: in its only article, else in its main element.
+// content is: in its only main element, else in its only article. Elements of which
+// all links lead to sections of the page are left out.
 func newFrame(page []byte, path string) *frame {
 	var cuts []cut
 	var mains, articles []cut
@@ -78,7 +91,8 @@ func newFrame(page []byte, path string) *frame {
 	z, at := html.NewTokenizer(bytes.NewReader(page)), 0
 	open := map[string][]int{}   // places of contents, by element
 	contents := map[int]*[]cut{} // what they are of
-	skipped := 0                 // the beginning of an element that is left out
+	skipped := 0                 // the beginning of a script that is left out
+	var navs []nav               // that are open
 	for {
 		kind := z.Next()
 		if kind == html.ErrorToken {
@@ -104,8 +118,17 @@ func newFrame(page []byte, path string) *frame {
 					skipped = from
 				}
 			}
+			if href := attribute(t, "href"); t.Data == "a" && href != "" {
+				for i := range navs {
+					navs[i].links++
+					navs[i].away = navs[i].away || href[0] != '#'
+				}
+			}
 			if kind == html.SelfClosingTagToken {
 				break
+			}
+			if t.Data == "nav" || t.Data == "aside" {
+				navs = append(navs, nav{element: t.Data, from: from})
 			}
 			switch {
 			case t.Data == "main" || attribute(t, "role") == "main":
@@ -123,6 +146,12 @@ func newFrame(page []byte, path string) *frame {
 			case t.Data == "script" && skipped >= 0:
 				cuts = append(cuts, cut{from: skipped, to: at})
 			}
+			if n := len(navs) - 1; n >= 0 && navs[n].element == t.Data {
+				if navs[n].links > 0 && !navs[n].away {
+					cuts = append(cuts, cut{from: navs[n].from, to: at})
+				}
+				navs = navs[:n]
+			}
 			if n := len(open[t.Data]); n > 0 {
 				begun := open[t.Data][n-1]
 				open[t.Data] = open[t.Data][:n-1]
@@ -133,13 +162,16 @@ func newFrame(page []byte, path string) *frame {
 		}
 	}
 	content := mains
-	if len(articles) == 1 {
+	if len(mains) == 0 {
 		content = articles
 	}
 	if len(content) != 1 || head == 0 || title.to == 0 || title.from > content[0].from {
 		return nil
 	}
 	cuts = append(cuts, cut{head, head, `<base href="` + html.EscapeString(path) + `"><meta name="robots" content="noindex">`})
+	for _, at := range here.FindAllIndex(page, -1) {
+		cuts = append(cuts, cut{from: at[0], to: at[1]})
+	}
 	slices.SortFunc(cuts, func(a, b cut) int { return a.from - b.from })
 	return &frame{
 		without(page, 0, title.from, cuts), without(page, title.to, content[0].from, cuts), without(page, content[0].to, len(page), cuts),
@@ -167,7 +199,7 @@ func attribute(t html.Token, name string) string {
 
 // without is a part of a page without cuts.
 func without(page []byte, from, to int, cuts []cut) (out []byte) {
-	for _, c := range cuts {
+	for _, c := range cuts { // one may be within another
 		if c.from >= from && c.to <= to {
 			out = append(append(out, page[from:c.from]...), c.put...)
 			from = c.to

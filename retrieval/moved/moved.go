@@ -58,10 +58,10 @@ type Memory struct {
 
 	mu      sync.Mutex // guards the file
 	records map[string]*record
-	// documents and public are what View was last told, and viewed identifies them.
-	documents []*retrieval.Document
-	public    func(*retrieval.Document) bool
-	viewed    uint64
+	// public are the addresses that strangers can read, as View was last told, and
+	// viewed identifies them.
+	public map[string]bool
+	viewed uint64
 	failed  bool
 }
 
@@ -173,16 +173,18 @@ func (m *Memory) show(records map[string]*record) {
 // View tells the memory which pages of the index strangers can read. It may come
 // before the function that Replace returns is called for these pages.
 func (m *Memory) View(documents []*retrieval.Document, public func(*retrieval.Document) bool) {
-	h := fnv.New64a()
+	h, open := fnv.New64a(), make(map[string]bool, len(documents))
 	for _, d := range documents {
-		fmt.Fprintln(h, addressOf(d), public(d))
+		a := addressOf(d)
+		open[a] = public(d)
+		fmt.Fprintln(h, a, open[a])
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if h.Sum64() == m.viewed {
 		return
 	}
-	m.documents, m.public, m.viewed = documents, public, h.Sum64()
+	m.public, m.viewed = open, h.Sum64()
 	if records := m.load(); m.open(records) {
 		m.save(records)
 	}
@@ -191,9 +193,9 @@ func (m *Memory) View(documents []*retrieval.Document, public func(*retrieval.Do
 // open notes in records which pages strangers can read, and reports whether that
 // has changed.
 func (m *Memory) open(records map[string]*record) (changed bool) {
-	for _, d := range m.documents {
-		if r := records[addressOf(d)]; r != nil && r.Seen == 0 && r.Open != m.public(d) {
-			r.Open, changed = !r.Open, true
+	for a, public := range m.public {
+		if r := records[a]; r != nil && r.Seen == 0 && r.Open != public {
+			r.Open, changed = public, true
 		}
 	}
 	return changed
