@@ -6,8 +6,9 @@
 // them in batches to a Store and, as one line of JSON each, to an Outlet. A
 // Store is a database: package sqlite opens one for one Caddy, package postgres
 // for several. A list that operators see has a file with its query, its rows and
-// the statement that reads them. An event never holds a client's address, user agent or
-// fingerprint, or the secret of a key.
+// the statement that reads them. An event never holds a client's address,
+// fingerprint or user agent, except the name of an agent that AgentOf knows, or
+// the secret of a key.
 package insights
 
 import (
