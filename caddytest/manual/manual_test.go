@@ -556,13 +556,13 @@ func TestTemplatesInTheManualsExamplesAreShown(t *testing.T) {
 func TestTheManualHasAPageForAddressesThatAreNotThere(t *testing.T) {
 	s := startManual(t)
 	for path, want := range map[string][]string{
-		"/nothing":              {"There is no such page", `href="/v1/ask/manual?q=nothing"`, `<nav id="ui-pages"`},
-		"/dashbord/keyss.html":  {`<li><a href="/dashboard">`, `<li><a href="/keys">`, `q=dashbord+keyss"`},
-		"/keyz":                {`<li><a href="/keys">`},
-		"/%7B%7Benv%20%22X%22":  {`q=env+x"`},
-		"/%3Cscript%3Ex/../a.b": {`q=script+x+a+b"`},
+		"/nothing":             {"Page not found", `action="/v1/ask/manual"`, `value="nothing"`, `<nav id="ui-pages"`, "/v1/widget/manual.js"},
+		"/dashbord/keyss.html": {`/dashboard">`, `/keys">`, `value="dashbord keyss"`},
+		"/keyz":                {`/keys">`},
+		"/%7B%7Benv%20%22X%22": {`value="env X"`},
+		"/%3Cscript%3Ex/../a":  {`value="script x a"`},
 	} {
-		r := s.Do(caddytest.Request{Method: http.MethodGet, Path: path, Key: "-"})
+		r := s.Do(caddytest.Request{Method: http.MethodGet, Path: path, Key: "-", Header: map[string]string{"Accept": "text/html"}})
 		for _, text := range want {
 			if r.Status != http.StatusNotFound || !strings.Contains(string(r.Body), text) {
 				t.Errorf("%s is %d and lacks %s:\n%s", path, r.Status, text, r.Body)

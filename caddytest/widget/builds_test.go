@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -174,6 +175,23 @@ func TestTheBoxTakesThePlaceOfTheSearchOfRealBuilds(t *testing.T) {
 			if found := js[[]string](b, "errors"); len(found) > 0 {
 				t.Errorf("errors: %q", found)
 			}
+
+			// A page that is missing has the frame of the others, and no errors.
+			for _, width := range []int64{390, 1280} {
+				b.do(chromedp.EmulateViewport(width, 760))
+				b.visit("/guides/windd", "")
+				const block = `document.querySelector('[data-docs-missing]')`
+				b.is(block + `.checkVisibility() && ` + block + `.querySelector('h1').innerText === 'Page not found'`)
+				b.is(`(r => r.left >= 0 && r.right <= innerWidth && r.top < innerHeight / 2)(` + block + `.querySelector('h1').getBoundingClientRect())`)
+				b.is(`/wind/.test(` + block + `.querySelector('li a').href) && !/igniter/.test(document.body.innerText)`)
+				b.is(`document.documentElement.scrollWidth <= innerWidth`)
+				for _, scheme := range []string{"light", "dark"} {
+					b.media("prefers-color-scheme", scheme)
+					b.shoot("missing-" + strings.Fields(build.name)[0] + "-" + strconv.FormatInt(width, 10) + "-" + scheme)
+				}
+			}
+			b.do(chromedp.Navigate(js[string](b, `document.querySelector('[data-docs-missing] li a').href`)))
+			b.until(`/wind/.test(location.pathname) && /20 knots/.test(document.body.innerText)`)
 		})
 	}
 }

@@ -46,25 +46,20 @@ func (s *Gate) Free(ctx context.Context, path string) bool {
 	return free
 }
 
-// Frame returns an HTML page that the site gives to strangers, with its path: the
-// first of paths, else the front page; nil if there is none. What it has on it
-// is so no secret of a lock.
-func (s *Gate) Frame(ctx context.Context, paths ...string) (page []byte, path string) {
-	if s.inside == nil {
+// Shown returns the HTML page that a stranger gets at a path, or as the front page
+// for an empty path, and the path; nil for none. What is on it is no secret of a
+// lock.
+func (s *Gate) Shown(ctx context.Context, path string) (page []byte, at string) {
+	if front := s.View().front; path == "" && front != nil {
+		path = front.path
+	}
+	if s.inside == nil || path == "" {
 		return nil, ""
 	}
-	if front := s.View().front; front != nil {
-		paths = append(paths, front.path)
-	}
-	for _, path := range paths {
-		_ = s.inside.ask(ctx, s.inside.readers, insideTimeout, escape(path), stranger, func(a answer) {
-			if a.status == http.StatusOK && a.path == path && a.elsewhere == "" && isHTML(a.contentType) && len(a.body) < maxKept {
-				page = bytes.Clone(a.body)
-			}
-		})
-		if page != nil {
-			return page, path
+	_ = s.inside.ask(ctx, s.inside.readers, insideTimeout, escape(path), stranger, func(a answer) {
+		if a.status == http.StatusOK && a.path == path && a.elsewhere == "" && isHTML(a.contentType) && len(a.body) < maxKept {
+			page = bytes.Clone(a.body)
 		}
-	}
-	return nil, ""
+	})
+	return page, path
 }

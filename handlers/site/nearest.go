@@ -28,10 +28,13 @@ const (
 	// ordinary words, of so many pages and of half of them, tell no page from
 	// another.
 	ordinary = 20
+	// ofReaders raises pages in the language and version that most readers want above
+	// their translations.
+	ofReaders = 1.01
 )
 
 // Nearest returns the public pages whose paths and titles are most like a path
-// that no page has, most alike first. Locked pages are left out for every
+// that no page has, most alike first, all in one language and version. Locked pages are left out for every
 // reader: what is named here must not depend on whether one of them is at the
 // path.
 func (s *Pages) Nearest(path string) (pages []*retrieval.Document) {
@@ -64,19 +67,25 @@ func (s *Pages) Nearest(path string) (pages []*retrieval.Document) {
 			add(other.Text, float64(other.Weight))
 		}
 	})
+	language, version := s.favored()
 	var best []int // a few of them: the first place is for the highest score
 	for i := range scores {
 		if scores[i] == 0 {
 			continue
 		}
 		scores[i] /= math.Sqrt(float64(n.count[i]))
+		if d := s.Public[i]; d.Language == language && d.Version == version {
+			scores[i] *= ofReaders
+		}
 		at, _ := slices.BinarySearchFunc(best, i, func(a, b int) int { return cmp.Or(cmp.Compare(scores[b], scores[a]), cmp.Compare(a, b)) })
 		if at < maxNearest {
 			best = slices.Insert(best, at, i)[:min(len(best)+1, maxNearest)]
 		}
 	}
 	for _, i := range best {
-		pages = append(pages, s.Public[i])
+		if d := s.Public[i]; len(pages) == 0 || d.Language == pages[0].Language && d.Version == pages[0].Version {
+			pages = append(pages, d)
+		}
 	}
 	return pages
 }

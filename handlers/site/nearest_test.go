@@ -21,9 +21,13 @@ func manyPages() *Pages {
 }
 
 func TestTheNearestPageIsTheOneThatWasMeant(t *testing.T) {
-	s := &Pages{site: &Site{Config: &options.Site{}}}
-	for _, name := range []string{"", "guide/install", "guide/install/linux", "de/guide/install", "guide/upgrade", "reference/command-line", "reference/file-server", "api/file-systems"} {
-		s.Public = append(s.Public, &retrieval.Document{Title: strings.ReplaceAll(name, "/", " "), URL: "/" + name})
+	s := &Pages{site: &Site{Config: &options.Site{}}, language: "en"}
+	for _, name := range []string{"fr/guide/upgrade", "", "guide/install", "guide/install/linux", "de/guide/install", "fr/guide/install", "guide/upgrade", "reference/command-line", "reference/file-server", "api/file-systems"} {
+		language, _, _ := strings.Cut(name, "/")
+		if len(language) != 2 {
+			language = "en"
+		}
+		s.Public = append(s.Public, &retrieval.Document{Title: strings.ReplaceAll(name, "/", " "), URL: "/" + name, Language: language})
 	}
 	for asked, want := range map[string]string{
 		"/guide/instal.md":              "guide/install",    // a typing error
@@ -37,8 +41,12 @@ func TestTheNearestPageIsTheOneThatWasMeant(t *testing.T) {
 		"/" + strings.Repeat("a/", 500): "none",
 	} {
 		got := "none"
-		if pages := s.Nearest(asked); len(pages) > 0 {
-			got = strings.TrimPrefix(pages[0].URL, "/")
+		for i, d := range s.Nearest(asked) {
+			if i == 0 {
+				got = strings.TrimPrefix(d.URL, "/")
+			} else if strings.HasPrefix(d.URL, "/de/") != strings.HasPrefix(got, "de/") {
+				t.Errorf("%s: %s beside %s", asked, d.URL, got)
+			}
 		}
 		if got != want {
 			t.Errorf("%.60s: %s, want %s", asked, got, want)

@@ -32,10 +32,10 @@ type Pages struct {
 	byPath    map[string]*retrieval.Document // by pagePath, the public and locked pages
 
 	// Of the public pages: the front page's description, the values that occur,
-	// and the version that most readers want.
+	// and the version and language that most readers want.
 	description         string
 	languages, versions []string
-	newest              string
+	newest, language    string
 
 	llms  atomic.Pointer[llms] // nil until it is asked for
 	names names
@@ -87,7 +87,7 @@ func (r *Site) Pages() *Pages {
 			fmt.Fprintf(sum, "%s\n%s\n", d.Hash, d.URL)
 		}
 	}
-	s.newest = agents.NewestVersion(s.versions)
+	s.newest, s.language = agents.NewestVersion(s.versions), r.Index.defaultLanguage()
 	s.Tag = hex.EncodeToString(sum.Sum(nil))
 	r.served.Store(s)
 	return s
@@ -277,7 +277,7 @@ func (r *Site) Free(ctx context.Context, p string) bool {
 // favored are the language and version of the pages that most readers want.
 func (s *Pages) favored() (language, version string) {
 	prefer := s.site.Prefer()
-	return cmp.Or(prefer.Language, s.site.Index.defaultLanguage()), cmp.Or(prefer.Version, s.newest)
+	return cmp.Or(prefer.Language, s.language), cmp.Or(prefer.Version, s.newest)
 }
 
 // Absolute is a URL of the site with scheme and host.

@@ -56,8 +56,12 @@ func (f *frames) of(ctx context.Context, live *site.Site) *frame {
 	if fresh {
 		return k.frame
 	}
-	page, path := live.Reach.Frame(context.WithoutCancel(ctx), live.Prefix()+"/404.html")
-	made := newFrame(page, path)
+	var made *frame
+	for _, path := range []string{live.Prefix() + "/404.html", ""} {
+		if made == nil {
+			made = newFrame(live.Reach.Shown(context.WithoutCancel(ctx), path))
+		}
+	}
 	f.mu.Lock()
 	f.known[live.Name] = knownFrame{made, view, now.Add(frameFor)}
 	f.mu.Unlock()
@@ -82,12 +86,13 @@ type nav struct {
 }
 
 // newFrame makes a frame of a page at a path, nil if the page doesn't say where its
-// content is: in its only main element, else in its only article. Elements of which
-// all links lead to sections of the page are left out.
+// content is: in its only article, else in its only main element. Elements of which
+// all links lead to sections of the page or to the pages beside it are left out.
 func newFrame(page []byte, path string) *frame {
 	var cuts []cut
 	var mains, articles []cut
 	head, title := 0, cut{}
+	base := `<base href="` + html.EscapeString(path) + `">`
 	z, at := html.NewTokenizer(bytes.NewReader(page)), 0
 	open := map[string][]int{}   // places of contents, by element
 	contents := map[int]*[]cut{} // what they are of
@@ -106,8 +111,8 @@ func newFrame(page []byte, path string) *frame {
 			switch {
 			case t.Data == "head" && head == 0:
 				head = at
-			case t.Data == "base":
-				return nil // its links lead elsewhere
+			case t.Data == "base" && attribute(t, "href") != "":
+				base = "" // the page has its own
 			case t.Data == "title" && title.to == 0:
 				title.from = at
 			case t.Data == "link" && leftOut(attribute(t, "rel")), t.Data == "meta" && leftOut(attribute(t, "name")+attribute(t, "property")):
@@ -121,7 +126,7 @@ func newFrame(page []byte, path string) *frame {
 			if href := attribute(t, "href"); t.Data == "a" && href != "" {
 				for i := range navs {
 					navs[i].links++
-					navs[i].away = navs[i].away || href[0] != '#'
+					navs[i].away = navs[i].away || href[0] != '#' && !leftOut(attribute(t, "rel"))
 				}
 			}
 			if kind == html.SelfClosingTagToken {
@@ -162,13 +167,13 @@ func newFrame(page []byte, path string) *frame {
 		}
 	}
 	content := mains
-	if len(mains) == 0 {
+	if len(articles) == 1 {
 		content = articles
 	}
 	if len(content) != 1 || head == 0 || title.to == 0 || title.from > content[0].from {
 		return nil
 	}
-	cuts = append(cuts, cut{head, head, `<base href="` + html.EscapeString(path) + `"><meta name="robots" content="noindex">`})
+	cuts = append(cuts, cut{head, head, base + `<meta name="robots" content="noindex">`})
 	for _, at := range here.FindAllIndex(page, -1) {
 		cuts = append(cuts, cut{from: at[0], to: at[1]})
 	}

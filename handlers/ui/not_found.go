@@ -10,6 +10,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -164,6 +165,8 @@ func (m *missing) serve(own *fallback.Response) bool {
 	}
 	if m.Ask {
 		p.Search = stripped(m.r) + "/v1/" + handlers.APIAsk + "/" + m.live.Name
+		name := strings.TrimSuffix(strings.TrimPrefix(m.path, m.live.Prefix()), path.Ext(m.path))
+		p.Query = strings.Join(strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
 	}
 	base := handlers.BaseURL(m.live, m.r)
 	for _, d := range m.live.Instead(m.path, *moved) {
@@ -207,11 +210,12 @@ func (m *missing) redirect() {
 
 // missingPage is what the page shows.
 type missingPage struct {
-	T                  map[string]string
-	Lang, Home, Search string
-	Style              template.CSS
-	Moved, Framed      bool
-	Pages              []missingLink
+	T             map[string]string
+	Lang, Home    string
+	Search, Query string // where to search, "" for nowhere, and the words of the path
+	Style         template.CSS
+	Moved, Framed bool
+	Pages         []missingLink
 }
 
 type missingLink struct {
