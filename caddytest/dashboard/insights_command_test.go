@@ -100,7 +100,8 @@ func commandsShowExportAndErase(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	address := "unix/" + filepath.Join(dir, "admin.sock")
-	text := strings.Replace(caddytest.Global(dir, ""), "admin off", "admin "+address, 1) + caddytest.Site(caddytest.AcmeFolder(t))
+	root := caddytest.AcmeFolder(t)
+	text := strings.Replace(caddytest.Global(dir, ""), "admin off", "admin "+address, 1) + "http://:0 {\n\troot " + root + "\n\tdocs acme\n\tfile_server\n}\n"
 	s := caddytest.NewIn(t, dir)
 	if err := s.TryLoad(text); err != nil {
 		t.Fatal(err)
@@ -130,7 +131,9 @@ func commandsShowExportAndErase(t *testing.T) {
 	if out := run("insights", "export", "acme"); !strings.Contains(out, `{"kind":"search"`) || !strings.Contains(out, thread) {
 		t.Errorf("%s", out)
 	}
-	missed(t, "acme", "/old|page", "https://forum.example/x", "GPTBot/1.2")
+	if r := s.Do(caddytest.Request{Method: "GET", Path: "/old%7Cpage?secret=1", Key: "-", Header: map[string]string{"Referer": "https://forum.example/x", "User-Agent": "GPTBot/1.2"}}); r.Status != 404 {
+		t.Errorf("%d %s", r.Status, r.Body)
+	}
 	caddytest.Until(t, "the missing page is stored", func() bool { return strings.Contains(run("insights", "acme", "--missing"), "/old|page") })
 	if out := run("insights", "acme", "--missing"); !strings.Contains(out, "https://forum.example") || strings.Contains(out, "NO RESULT") {
 		t.Errorf("%s", out)
