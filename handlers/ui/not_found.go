@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"html/template"
+	"maps"
 	"net/http"
 	"path"
 	"strconv"
@@ -254,9 +255,7 @@ func (m *missing) list(own *fallback.Response, p *missingPage) bool {
 		return false
 	}
 	h := m.w.Header()
-	for name, values := range own.Header {
-		h[name] = values
-	}
+	maps.Copy(h, own.Header)
 	for _, name := range []string{"Etag", "Last-Modified", "Accept-Ranges", "Content-Length"} {
 		h.Del(name)
 	}

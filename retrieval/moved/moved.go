@@ -62,7 +62,7 @@ type Memory struct {
 	// viewed identifies them.
 	public map[string]bool
 	viewed uint64
-	failed  bool
+	failed bool
 }
 
 // Open returns the memory in a file, which is created when it is needed. A file
