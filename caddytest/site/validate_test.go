@@ -279,6 +279,7 @@ var bad = []struct{ field, value, says string }{
 	{"LLMs.sites", `["docs.acme.com"]`, `sites: name "docs.acme.com": must be 1 to 63`},
 	{"NotFound.sites", `["docs.acme.com"]`, `sites: name "docs.acme.com": must be 1 to 63`},
 	{"LLMs.define", `{"name":"acme","site":{"watch":"sometimes"}}`, `site acme: watch: "sometimes" must be`},
+	{"NotFound.define", `{"name":"acme","site":{"watch":"sometimes"}}`, `site acme: watch: "sometimes" must be`},
 	{"Page.sites", `["docs.acme.com"]`, `sites: name "docs.acme.com": must be 1 to 63`},
 	{"MCP.sites", `["docs.acme.com"]`, `sites: name "docs.acme.com": must be 1 to 63`},
 	{"MCP.define", `{"name":"acme","site":{"watch":"sometimes"}}`, `site acme: watch: "sometimes" must be`},
