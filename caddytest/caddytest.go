@@ -295,7 +295,7 @@ func (s *Server) Do(q Request) *Response {
 type Result struct {
 	Content, Path string
 	Metadata      struct {
-		Title, Heading, Description, Version, Language, URL string
+		Title, Heading, Description, Version, Language, URL, Site string
 		Breadcrumbs, Tags                                   []string
 		Score                                               float64
 	}

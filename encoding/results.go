@@ -29,6 +29,8 @@ type Metadata struct {
 	Version     string   `json:"version,omitempty"`
 	Language    string   `json:"language,omitempty"`
 	Tags        []string `json:"tags,omitempty"`
+	// Site is that of the page, in the results of a group of sites.
+	Site string `json:"site,omitempty"`
 	// URL is where the page is served, with #anchor.
 	URL string `json:"url"`
 	// Score is 0 to 1 and never rises down the list.

@@ -84,10 +84,11 @@ type filter struct {
 	Version  string `json:"version"`
 	Language string `json:"language"`
 	Tag      string `json:"tag"`
+	Site     string `json:"site"`
 }
 
 func (f filter) trimmed() filter {
-	for _, s := range []*string{&f.Version, &f.Language, &f.Tag} {
+	for _, s := range []*string{&f.Version, &f.Language, &f.Tag, &f.Site} {
 		*s = strings.TrimSpace(short.Runes(*s, maxName))
 	}
 	return f

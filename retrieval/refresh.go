@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/caddy-docs/caddy-docs/retrieval/disk"
 )
 
 const (
@@ -47,6 +49,9 @@ type RefresherOptions struct {
 	Index    Index
 	// Embedder, if not nil, makes vectors for the sections.
 	Embedder Embedder
+	// Vectors, if not nil, returns those of texts that others have, nil for those
+	// that they don't have yet. Embedder is then asked for none.
+	Vectors func(ctx context.Context, keys []disk.Key) [][]float32
 	// Dir is where the Refresher keeps its state between runs; "" keeps none.
 	// It is created if missing and must not be shared with another site.
 	Dir string

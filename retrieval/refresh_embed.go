@@ -315,7 +315,7 @@ func (e *embeddings) update(ctx context.Context) error {
 	if len(texts) > 0 {
 		err = e.embedAll(ctx, e.stored(ctx, texts))
 		texts, unpublished = e.missing(ctx)
-		if err == nil && len(texts) > 0 {
+		if err == nil && len(texts) > 0 && e.refresher.options.Vectors == nil {
 			err = fmt.Errorf("%d vectors are missing again: the length of the model's vectors has changed", len(texts))
 		}
 	}

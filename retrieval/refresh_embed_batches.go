@@ -68,22 +68,30 @@ func (e *embeddings) embedAll(ctx context.Context, texts []text) error {
 // storedBatch is how many vectors are read at once from an index that has some.
 const storedBatch = 500
 
-// stored takes the vectors of texts that the index has already, and returns the
-// other texts.
+// stored takes the vectors of texts that the index or others have already, and
+// returns the texts to embed.
 func (e *embeddings) stored(ctx context.Context, texts []text) (others []text) {
+	known := e.refresher.options.Vectors
 	remote, ok := e.refresher.options.Index.(Remote)
-	if !ok {
+	if !ok && known == nil {
 		return texts
 	}
 	for batch := range slices.Chunk(texts, storedBatch) {
 		var pages []string
 		var sections []int
-		for _, t := range batch {
-			pages, sections = append(pages, t.document.Page), append(sections, t.section)
+		all := make([]disk.Key, len(batch))
+		for i, t := range batch {
+			pages, sections, all[i] = append(pages, t.document.Page), append(sections, t.section), t.key
+		}
+		var found [][]float32
+		if known != nil {
+			found = known(ctx, all)
+		} else {
+			found = remote.Vectors(ctx, pages, sections)
 		}
 		var keys []disk.Key
 		var vectors [][]float32
-		for i, v := range remote.Vectors(ctx, pages, sections) {
+		for i, v := range found {
 			if v == nil {
 				others = append(others, batch[i])
 			} else {
@@ -93,6 +101,9 @@ func (e *embeddings) stored(ctx context.Context, texts []text) (others []text) {
 		if len(keys) > 0 {
 			e.put(keys, vectors)
 		}
+	}
+	if known != nil {
+		return nil // the others will have them
 	}
 	return others
 }

@@ -23,8 +23,8 @@ type Document struct {
 	// File is the slash path of the page's file below the site's root, or the
 	// URL of a page of a sitemap. See File.Path.
 	File string
-	// Source names the source of the page if the site has several. It is "" for
-	// those of the first.
+	// Source names the source of the page if the site has several, and in a group
+	// of sites the page's site. It is "" for those of the first source.
 	Source string
 	// Hash identifies the content: equal hashes mean equal documents. The part
 	// before HashSuffix identifies the page's own content, the part after it
@@ -183,6 +183,8 @@ type Filter struct {
 	Version  string
 	Language string
 	Tag      string
+	// Site is the site of a group, see Document.Source.
+	Site string
 }
 
 // Query is one search.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/caddy-docs/caddy-docs/retrieval/disk"
 )
 
 // SourceStatus is the state of one of a site's sources.
@@ -169,6 +171,28 @@ func (s *Sources) Generation() (n uint64) {
 		n += r.Generation()
 	}
 	return n
+}
+
+// Vectors returns those of texts that were embedded for the index, nil for each
+// other.
+func (s *Sources) Vectors(ctx context.Context, keys []disk.Key) [][]float32 {
+	all := make([][]float32, len(keys))
+	for _, r := range s.refreshers {
+		if r.embeddings == nil || r.lock(ctx) != nil {
+			continue
+		}
+		cache := r.embeddings.cache
+		r.unlock()
+		if cache == nil {
+			continue
+		}
+		for i, v := range cache.Get(keys) {
+			if v != nil {
+				all[i] = v
+			}
+		}
+	}
+	return all
 }
 
 // HasVectors reports whether the index has vectors, and queries are worth

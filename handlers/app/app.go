@@ -157,6 +157,12 @@ func (a *App) configured() map[string]*live {
 	for name, s := range a.Sites {
 		sites[name] = a.newLive(name, s)
 	}
+	for name, g := range a.Groups {
+		r := a.newLive(name, &g.Site)
+		r.group = &group{Group: g, app: a}
+		r.Members = r.group.members
+		sites[name] = r
+	}
 	return sites
 }
 
@@ -242,6 +248,11 @@ func (a *App) Start() (err error) {
 	}
 	a.model.Store(model)
 	a.byName.Store(&sites)
+	for _, r := range sites {
+		if r.group != nil {
+			r.holds.releases = append(r.holds.releases, r.group.shared.Use(r.Members))
+		}
+	}
 	a.ready()
 	a.found.announceDashboards(a.log)
 	a.Go(a.shared.Keys.Run)

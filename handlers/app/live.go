@@ -17,6 +17,7 @@ type live struct {
 
 	at     *place   // the route that defines the site, nil for none
 	folder *folders // that the site's folder is of, nil for none
+	group  *group   // what the site is, if it is a group
 
 	// holds is released, and ctx ends, when the site is closed.
 	holds  holder
@@ -96,13 +97,21 @@ func (g *registry) Site(name string) *site.Site {
 
 func (g *registry) get(name string) *live { return g.sites()[name] }
 
-// at returns the sites whose URL has a host.
+// at returns the sites whose URL has a host, or else the groups.
 func (g *registry) at(host string) (sites []*live) {
 	host = site.WithoutPort(host)
+	var groups []*live
 	for _, r := range g.sites() {
-		if r.Host() == host {
+		switch {
+		case r.Host() != host:
+		case r.group != nil:
+			groups = append(groups, r)
+		default:
 			sites = append(sites, r)
 		}
+	}
+	if len(sites) == 0 {
+		return groups
 	}
 	return sites
 }

@@ -48,7 +48,7 @@ func (a *App) openIndex(r *live) (*site.Index, error) {
 	shape := *r.Config // without what does not shape the index
 	shape.Organization, shape.Name, shape.Instructions, shape.SupportURL = "", "", "", ""
 	shape.AllowLinks, shape.StarterQuestions, shape.Suggestions, shape.SuggestionsFence, shape.Locks, shape.Moved = nil, nil, false, false, "", ""
-	hash, err := hashOf(a.DataDir, r.Name, shape, r.Config.AllSources(), a.indexHash, a.embedderHash, r.folder != nil)
+	hash, err := hashOf(a.DataDir, r.Name, shape, r.Config.AllSources(), a.indexHash, a.embedderHash, r.folder != nil, r.group != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -70,11 +70,19 @@ func (a *App) openIndex(r *live) (*site.Index, error) {
 	if r.folder != nil {
 		settings.Limit = a.refreshing
 	}
+	if r.group != nil {
+		r.group.shared = shareNew(&r.holds, "group "+r.Name, func() *site.Newest[site.Members] { return new(site.Newest[site.Members]) })
+		// Its pages are known once its sites are open.
+		settings.Members, settings.Indexes, settings.Reload = r.group.shared, new(options.EmbeddedIndex), false
+	}
 	return share(&r.holds, "index "+hash, func() (*site.Index, error) { return site.NewIndex(settings) })
 }
 
 // openReach finds out which pages of the site clients can open.
 func (a *App) openReach(r *live, index *site.Index) (*reach.Gate, error) {
+	if r.group != nil {
+		return reach.New(reach.Options{Routes: a.routes, Documents: index.Documents, Members: r.Members.Gates, Log: a.ctx.Slogger().With("site", r.Name)})
+	}
 	o := reach.Options{
 		Routes: a.routes, URL: r.Config.URL, Documents: index.Documents, Whole: index.Page, File: index.ReadPage, Loads: index.Loads,
 		Open: r.Config.Locks == "off", Log: a.ctx.Slogger().With("site", r.Name),

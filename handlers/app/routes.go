@@ -92,6 +92,7 @@ func (a *App) resolve() (map[string]*live, error) {
 			unknown(fmt.Sprintf("key %d", i+1), name)
 		}
 	}
+	errs = append(errs, a.checkGroups(sites))
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}

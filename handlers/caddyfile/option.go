@@ -59,6 +59,19 @@ type option struct {
 //			sites <folders> {
 //				[the words of site, without root, sitemap, source and allow_private]
 //			}
+//			group <name> {
+//				sites <site>...
+//				url <url>
+//				organization <name>
+//				name <text>
+//				instructions <text>|<file>
+//				support_url <url>
+//				allow_links <host>...
+//				starter_questions <question>...
+//				synonyms <word> <word>...
+//				stop_words <word>...
+//				suggestions on|off|fence
+//			}
 //			key <key>|<placeholder> {
 //				organization <name>
 //				sites <site>...
@@ -149,6 +162,10 @@ func (o *option) words() []word {
 		{
 			name: "sites", repeat: true, parse: o.parseSites,
 			forms: []form{{args: "<folders>", example: "/srv/sites/*", block: folderWords(new(options.Site))}},
+		},
+		{
+			name: "group", repeat: true, parse: o.parseGroup,
+			forms: []form{{args: "<name>", example: "acme", block: groupWords(new(options.Group))}},
 		},
 		{
 			name: "key", repeat: true, parse: o.parseKey,

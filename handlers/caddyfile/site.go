@@ -17,6 +17,9 @@ func (o *option) parseSite(l line) error {
 	if err := access.CheckName("name", name); err != nil {
 		return l.refuse("%v", err)
 	}
+	if o.app.Groups[name] != nil {
+		return l.refuse("%s is the name of a group; choose another one", name)
+	}
 	if o.app.Sites[name] != nil {
 		first := "in the docs option before this one"
 		if p := o.sitesAt[name]; p != "" {
@@ -63,6 +66,53 @@ func (o *option) parseSites(l line) error {
 	}
 	o.app.SiteFolders = append(o.app.SiteFolders, f)
 	return nil
+}
+
+// parseGroup reads `group <name> {…}` of the global option docs.
+func (o *option) parseGroup(l line) error {
+	name, err := l.one()
+	if err != nil {
+		return err
+	}
+	if err := access.CheckName("name", name); err != nil {
+		return l.refuse("%v", err)
+	}
+	if o.app.Groups[name] != nil || o.app.Sites[name] != nil {
+		return l.refuse("%s is defined twice; choose another name", name)
+	}
+	g, start := new(options.Group), l.Token()
+	// What its sites are is checked at the end: it may come after other words.
+	validate := func() error {
+		try := *g
+		if try.Sites == nil && try.Site.Organization == "" {
+			try.Sites = []string{"*"}
+		}
+		return try.Validate()
+	}
+	if err := parseBlock(l, "group "+name, groupWords(g), validate); err != nil {
+		return err
+	}
+	if err := g.Validate(); err != nil {
+		return at(start).Errf("group %s has no sites: write sites <site>... in its block, like: sites docs blog, or organization <name> for all of its sites", name)
+	}
+	if o.app.Groups == nil {
+		o.app.Groups = map[string]*options.Group{}
+	}
+	o.app.Groups[name] = g
+	return nil
+}
+
+// groupWords are the words of a group: its sites, and those words of a site that
+// say nothing of pages.
+func groupWords(g *options.Group) []word {
+	words := []word{listWord("sites", "<site>...", "docs blog acme-*", &g.Sites)}
+	for _, w := range siteWords(&g.Site) {
+		switch w.name {
+		case "url", "organization", "name", "instructions", "support_url", "allow_links", "starter_questions", "synonyms", "stop_words", "suggestions":
+			words = append(words, w)
+		}
+	}
+	return words
 }
 
 // folderWords are the words of the sites of folders: those of a site, without

@@ -20,6 +20,9 @@ type App struct {
 	// Directories whose subdirectories are sites.
 	SiteFolders []*SiteFolders `json:"site_folders,omitempty"`
 
+	// Groups of sites by name, which is a {domain} like a site's.
+	Groups map[string]*Group `json:"groups,omitempty"`
+
 	// Fixed keys. `caddy docs key create` makes others, which are stored.
 	Keys []*FixedKey `json:"keys,omitempty"`
 
@@ -66,6 +69,16 @@ func (a *App) Validate() error {
 			c.Fail("site "+name, "has no pages; set root to a folder, or sitemap to a URL")
 		}
 	}
+	for name, g := range a.Groups {
+		c.Name("groups", name)
+		if g == nil {
+			continue // Provision reports it
+		}
+		c.Within("group "+name, g.Validate())
+		if a.Sites[name] != nil {
+			c.Fail("groups", "%s is the name of a site, too; give the group another one", name)
+		}
+	}
 	for i, f := range a.SiteFolders {
 		c.Within(fmt.Sprintf("site_folders %d", i+1), f.Validate())
 	}
@@ -95,6 +108,14 @@ func (a *App) Resolve(ctx caddy.Context) (err error) {
 			return fmt.Errorf("site %s: it is null; give it a root or a sitemap", name)
 		}
 		if err := s.Provision(ctx, name); err != nil {
+			return err
+		}
+	}
+	for name, g := range a.Groups {
+		if g == nil {
+			return fmt.Errorf("group %s: it is null; give it sites", name)
+		}
+		if err := g.Provision(ctx, name); err != nil {
 			return err
 		}
 	}

@@ -53,6 +53,11 @@ type Page struct {
 	lock   int32
 	folder string
 
+	// gate is that of the page's own site, which has own in the place of
+	// Document; nil outside of a group.
+	gate *Gate
+	own  *retrieval.Document
+
 	asking
 }
 

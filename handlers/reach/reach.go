@@ -51,6 +51,9 @@ type Options struct {
 	Loads func(d *retrieval.Document) (paths []string, data []byte)
 	// Open makes every page public: locks are off.
 	Open bool
+	// Members, if not nil, are the sites of a group, whose gates say what is
+	// shown. The documents are theirs, with the site as their Source.
+	Members func() []Member
 	// OnView, if not nil, is called with each view that is complete.
 	OnView func(*View)
 	Log    *slog.Logger
@@ -124,6 +127,8 @@ type View struct {
 	// the pages behind them.
 	locks []*lock
 	found *sync.Map
+	// members are what the view of a group is of.
+	members []member
 }
 
 // IsPublic reports whether a document was proven public.
@@ -145,12 +150,14 @@ func (v *View) Served(d *retrieval.Document) *retrieval.Document {
 
 // Document returns a document with the URL that its page is served at.
 func (v *View) Document(d *retrieval.Document) *retrieval.Document {
-	if v.found != nil {
-		if m, ok := v.found.Load(d.Page); ok && m.(moved).content == content(d) {
-			return m.(moved).document(d)
-		}
+	p, found, page := v.pages[d.Page], v.found, d.Page
+	if p != nil && p.gate != nil {
+		found, page = &p.gate.found, p.own.Page
 	}
-	if p := v.pages[d.Page]; p.shows(d) && (p.State == Public || p.State == Locked) && (p.URL != d.URL || p.Raw) {
+	if m, ok := found.Load(page); ok && m.(moved).content == content(d) {
+		return m.(moved).document(d)
+	}
+	if p.shows(d) && (p.State == Public || p.State == Locked) && (p.URL != d.URL || p.Raw) {
 		return moved{url: p.URL, raw: p.Raw}.document(d)
 	}
 	return d
@@ -166,11 +173,10 @@ func (v *View) at(u string) (pages []*Page) {
 	if p := v.byURL()[u]; anchor && p != nil {
 		pages = append(pages, p)
 	}
-	v.found.Range(func(page, m any) bool {
-		if p := v.pages[page.(string)]; m.(moved).url == u && p != nil && content(p.Document) == m.(moved).content {
+	v.eachFound(func(page string, m moved) {
+		if p := v.pages[page]; m.url == u && p != nil && content(p.Document) == m.content {
 			pages = append(pages, p)
 		}
-		return true
 	})
 	return pages
 }
@@ -212,6 +218,9 @@ func New(o Options) (*Gate, error) {
 	}
 	v := s.newView(nil)
 	s.view.Store(v)
+	if s.Members != nil {
+		return s, nil
+	}
 	v.Elsewhere = server == nil || o.Open
 	if v.Complete = v.Elsewhere; v.Elsewhere { // others are asked for their pages first
 		return s, nil
@@ -222,9 +231,6 @@ func New(o Options) (*Gate, error) {
 	s.inside.public = cmp.Or(base.Host, host)
 	return s, nil
 }
-
-// View returns what may be searched now.
-func (s *Gate) View() *View { return s.view.Load() }
 
 // Pages returns the pages with their states, by URL.
 func (s *Gate) Pages() []Page {
@@ -268,6 +274,11 @@ func (s *Gate) publish(documents []*retrieval.Document) {
 	s.changed = false
 	s.mu.Unlock()
 	v.findDuplicates()
+	s.show(old, v)
+}
+
+// show replaces the view by one whose pages have their states.
+func (s *Gate) show(old, v *View) {
 	next := &sets{public: make(map[string]bool), locked: make(map[string]int32)}
 	for name, p := range v.pages {
 		switch {
@@ -277,18 +288,18 @@ func (s *Gate) publish(documents []*retrieval.Document) {
 			next.locked[name] = p.lock
 		}
 	}
-	next.all = len(next.public) == len(documents)
+	next.all = len(next.public) == len(v.documents)
 	switch {
-	case old.sets != nil && (!v.Complete || old.sets.equal(next)):
+	case old.sets != nil && (!v.Complete && s.Members == nil || old.sets.equal(next)):
 		v.sets = old.sets
-	case v.Complete:
+	case v.Complete, s.Members != nil:
 		v.sets = next
 	}
 	if v.sets != nil && !v.sets.all {
 		v.Public = v.sets.with(nil)
 	}
-	v.locks = v.locksOf(s.inside.routes)
-	for _, d := range documents {
+	v.locks = v.locksOf(s.Routes)
+	for _, d := range v.documents {
 		if p := v.pages[d.Page]; p != nil && p.State == Public && (v.front == nil || d.Page == "") {
 			v.front = p
 		}

@@ -214,6 +214,10 @@ func (r *rights) ask(kind, name string, p *Page) *check {
 		p = s.missing(name)
 	}
 	d, first := p.Document, p.path // where a stranger was refused
+	if p.gate != nil {
+		kind += d.Source + " "
+		s, d = p.gate, p.own
+	}
 	if m, ok := s.found.Load(d.Page); ok && m.(moved).content == content(d) {
 		first = m.(moved).path
 	}
@@ -441,6 +445,9 @@ func (s *Gate) Searched(ctx context.Context) *Search {
 // awaitComplete waits a moment for a view of the pages that the index has now.
 // It reports whether there is one.
 func (s *Gate) awaitComplete(ctx context.Context) bool {
+	if s.Members != nil {
+		return s.awaitMembers(ctx)
+	}
 	wait, cancel := context.WithTimeout(ctx, completeWait)
 	defer cancel()
 	for {
@@ -551,6 +558,10 @@ func (s *Search) locked(d *retrieval.Document) *Page {
 // for name if there is no such page, so that missing pages take as long as
 // locked ones.
 func (s *Gate) CanOpen(ctx context.Context, name string, d *retrieval.Document) bool {
+	if s.Members != nil {
+		of, own, page := s.memberOf(name, d)
+		return of != nil && of.CanOpen(ctx, own, page)
+	}
 	s.awaitComplete(ctx)
 	v := s.View()
 	if v.Elsewhere {
@@ -622,16 +633,28 @@ func (s *Gate) Saw(ctx context.Context, d *retrieval.Document) {
 // addresses, say, and get nothing by other ways either. It is 0 for others.
 // Without an answer in time, it is what it was.
 func (s *Gate) Refuses(ctx context.Context) (status int) {
-	visit := visitOf(ctx)
-	if s.inside == nil || visit == nil {
+	if s.Members != nil {
+		return s.refusesAny(ctx)
+	}
+	r, c := s.askFront(visitOf(ctx))
+	if c == nil {
 		return 0
+	}
+	return r.refusal(ctx, c)
+}
+
+// askFront begins to ask for the front page as a reader; nil if there is nothing
+// to ask.
+func (s *Gate) askFront(visit *visit) (*rights, *check) {
+	if s.inside == nil || visit == nil {
+		return nil, nil
 	}
 	front := s.View().front
 	if front == nil {
-		return 0
+		return nil, nil
 	}
 	r := s.rightsOf(visit)
-	c := r.check("front", func(ctx context.Context, c *check) {
+	return r, r.check("front", func(ctx context.Context, c *check) {
 		c.err = s.inside.ask(ctx, s.inside.readers, checkPatience, escape(front.path), r.who, func(a answer) {
 			state, _ := judge(a)
 			r.mu.Lock()
@@ -647,6 +670,10 @@ func (s *Gate) Refuses(ctx context.Context) (status int) {
 			}
 		})
 	})
+}
+
+// refusal waits for a check of the front page.
+func (r *rights) refusal(ctx context.Context, c *check) (status int) {
 	wait, cancel := context.WithDeadline(ctx, c.began.Add(readerWait)) // requests that come later don't wait for a slow site
 	defer cancel()
 	r.wait(wait, c)

@@ -45,6 +45,10 @@ func patience(failures int) time.Duration {
 // Run keeps the states of the pages up to date until ctx ends.
 func (s *Gate) Run(ctx context.Context) {
 	defer s.stop()
+	if s.Members != nil {
+		<-ctx.Done()
+		return
+	}
 	if s.inside == nil {
 		s.showComplete(s.View())
 		const message = "this Caddy does not serve the site's pages, by its configuration; all of them count as public"

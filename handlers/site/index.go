@@ -35,6 +35,7 @@ type Index struct {
 	queries   *retrieval.QueryVectors // embeds queries, nil without an embedder
 	markdown  *markdownPages
 	Moved     *moved.Memory // the site's former addresses
+	group     *groupSource  // nil for a site
 	language  atomic.Pointer[pagesLanguage]
 	cancel    context.CancelFunc
 	// Looked is closed after the first refresh.
@@ -87,6 +88,8 @@ type IndexSettings struct {
 	Indexes   options.IndexOpener
 	Embedders options.EmbedderOpener // nil for none
 	Watcher   *source.Watcher
+	// Members are the sites of a group, whose pages the index has; nil for a site.
+	Members *Newest[Members]
 	// Limit has room for the refreshes at a time, for a site of folders; nil for
 	// others.
 	Limit chan struct{}
@@ -130,6 +133,18 @@ func NewIndex(b IndexSettings) (*Index, error) {
 	var names []string
 	var refreshers []retrieval.RefresherOptions
 	sources := s.AllSources()
+	if b.Members != nil {
+		c.group = &groupSource{members: b.Members}
+		once := sync.OnceFunc(func() { close(c.Looked) })
+		names, refreshers = append(names, "group"), append(refreshers, retrieval.RefresherOptions{
+			Site: b.Site, Source: c.group, Ingester: c.group, Index: c.Index, Embedder: c.Embedder, Vectors: c.group.vectors,
+			Dir: filepath.Join(dir, "pages"), Restore: restore, Log: b.Log, OnVectors: ReturnMemory,
+			OnReport: func(report retrieval.Report, err error) {
+				c.refreshed(b.Site, "", report, err)
+				once()
+			},
+		})
+	}
 	var unlooked atomic.Int64
 	unlooked.Store(int64(len(sources)))
 	for i, named := range sources {
@@ -220,7 +235,7 @@ func (c *Index) refreshed(site, source string, report retrieval.Report, err erro
 	if m, ok := c.Index.(*meilisearch.Index); ok {
 		m.CheckSoon()
 	}
-	if report.Published {
+	if report.Published && c.group == nil {
 		c.markdown.clean(source, c.Index.Documents())
 	}
 	if report.Published || err == nil && report.Generation == 0 {

@@ -30,6 +30,9 @@ func (r *Site) Links() *links.Report {
 // CheckLinks checks the links of the pages as they are now, unless they were
 // checked already and again is false.
 func (r *Site) CheckLinks(ctx context.Context, again bool) (*links.Report, error) {
+	if r.Members != nil {
+		return nil, errors.New("the links of a group are those of its sites; name one of these")
+	}
 	l := &r.links
 	l.checking.Lock()
 	defer l.checking.Unlock()

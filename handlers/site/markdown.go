@@ -84,7 +84,11 @@ func (p *markdownPages) clean(source string, documents []*retrieval.Document) {
 // configuration has none; keep is false for a reader of all pages, which are not
 // kept in memory. The error is fs.ErrNotExist for a page that is gone.
 func (c *Index) Markdown(d *retrieval.Document, base string, keep bool) ([]byte, error) {
-	md, err := c.markdown.read(d, base, keep)
+	read := c.markdown.read
+	if c.group != nil {
+		read = c.group.markdown
+	}
+	md, err := read(d, base, keep)
 	if errors.Is(err, ingest.ErrNoPage) {
 		err = fs.ErrNotExist
 	}

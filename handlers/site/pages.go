@@ -29,7 +29,7 @@ type Pages struct {
 	site      *Site
 	documents []*retrieval.Document // of the index, for comparison
 	view      *reach.View
-	byPath    map[string]*retrieval.Document // by pagePath, the public and locked pages
+	byPath    map[string]*retrieval.Document // by key, the public and locked pages
 
 	// Of the public pages: the front page's description, the values that occur,
 	// and the version and language that most readers want.
@@ -61,17 +61,24 @@ func (r *Site) Pages() *Pages {
 	}
 	s = &Pages{site: r, documents: documents, view: view, byPath: make(map[string]*retrieval.Document, len(documents))}
 	sum := fnv.New128a()
-	for _, d := range inOrder(documents) {
+	listed := documents
+	if r.Members != nil {
+		listed = make([]*retrieval.Document, len(documents))
+		for i, d := range documents {
+			listed[i] = r.inGroup(d)
+		}
+	}
+	for _, d := range inOrder(listed) {
 		if d = view.Served(d); d == nil {
 			continue
 		}
 		u, err := url.Parse(d.URL)
 		if err == nil && u.Fragment != "" { // one of several documents of a page
-			s.byPath[pagePath(u.Path)+"#"+u.Fragment] = d
+			s.byPath[s.key(u)+"#"+u.Fragment] = d
 			continue
 		}
 		if err == nil {
-			s.byPath[pagePath(u.Path)] = d
+			s.byPath[s.key(u)] = d
 		}
 		if view.IsPublic(d) {
 			s.Public = append(s.Public, d)
@@ -91,6 +98,14 @@ func (r *Site) Pages() *Pages {
 	s.Tag = hex.EncodeToString(sum.Sum(nil))
 	r.served.Store(s)
 	return s
+}
+
+// key is what byPath has the page at a URL by: its path, in a group with the host.
+func (s *Pages) key(u *url.URL) string {
+	if s.site.Members != nil {
+		return strings.ToLower(u.Host) + pagePath(u.Path)
+	}
+	return pagePath(u.Path)
 }
 
 // inOrder sorts pages as the site presents them: the front page, then those of
@@ -170,6 +185,12 @@ func (s *Pages) At(p string) *retrieval.Document {
 
 // publicURL is the URL of a public page by its name, "" for any other.
 func (s *Pages) publicURL(page string) string {
+	if s.site.Members != nil {
+		if d := s.view.Named(page); d != nil && s.view.IsPublic(d) {
+			return d.URL
+		}
+		return ""
+	}
 	if d := s.At(s.site.Prefix() + "/" + page); d != nil && d.Page == page && s.view.IsPublic(d) {
 		return d.URL
 	}
@@ -193,7 +214,16 @@ func (s *Pages) AtMarkdown(p string) *retrieval.Document {
 // Nil if there is none. Whether the reader can open it is not asked.
 func (s *Pages) Named(name string) *retrieval.Document {
 	u, err := url.Parse(strings.TrimSpace(name))
-	if err != nil || u.Host != "" && s.site.host != "" && WithoutPort(u.Host) != s.site.host {
+	if err != nil {
+		return nil
+	}
+	if s.site.Members != nil {
+		if u.Host != "" {
+			return cmp.Or(s.byPath[s.key(u)+"#"+u.Fragment], s.byPath[s.key(u)], s.byPath[s.key(&url.URL{Host: u.Host, Path: strings.TrimSuffix(u.Path, ".md")})])
+		}
+		return s.view.Named(strings.TrimSuffix(strings.Trim(u.Path, "/"), ".md"))
+	}
+	if u.Host != "" && s.site.host != "" && WithoutPort(u.Host) != s.site.host {
 		return nil
 	}
 	path := "/" + strings.TrimPrefix(u.Path, "/")
@@ -242,6 +272,9 @@ func (r *Site) MarkdownURL(pageURL string) string {
 // CanOpen reports whether the reader of the context can open a page that was
 // asked for by a name or path: d, nil for none. It takes as long for none.
 func (r *Site) CanOpen(ctx context.Context, name string, d *retrieval.Document) bool {
+	if r.Members != nil {
+		return r.Reach.CanOpen(ctx, name, d)
+	}
 	if u, err := url.Parse(name); err == nil {
 		name = u.Path
 	}

@@ -47,8 +47,9 @@ func (r *Site) preferHere(ctx context.Context) retrieval.Filter {
 	}
 	site, _ := url.Parse(r.Config.URL)
 	from, err := url.Parse(request.Referer())
-	if err == nil && from.Host != "" && (from.Host == request.Host || site != nil && from.Host == site.Host) {
-		if d := r.Pages().At(from.Path); d != nil && (r.Reach.View().IsPublic(d) || r.CanOpen(ctx, from.Path, d)) {
+	if err == nil && from.Host != "" && (from.Host == request.Host || r.Members != nil || site != nil && from.Host == site.Host) {
+		pages := r.Pages()
+		if d := pages.byPath[pages.key(from)]; d != nil && (r.Reach.View().IsPublic(d) || r.CanOpen(ctx, from.String(), d)) {
 			return retrieval.Filter{Version: cmp.Or(d.Version, prefer.Version), Language: cmp.Or(d.Readers, d.Language, prefer.Language)}
 		}
 	}

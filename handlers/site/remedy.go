@@ -12,6 +12,9 @@ import (
 // Remedy is what to do about a site whose pages can't be read, or that has
 // none.
 func (r *Site) Remedy(st retrieval.Status) string {
+	if r.Members != nil {
+		return "see the status of its sites, whose pages it has"
+	}
 	if len(st.Sources) > 0 || r.Config.Root == "" && r.Config.Sitemap == "" {
 		return "make each source readable or reachable, or correct it in the block of site " + r.Name + "; Caddy retries by itself, and each source's last good pages are served until then"
 	}

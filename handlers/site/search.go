@@ -2,6 +2,7 @@ package site
 
 import (
 	"context"
+	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 
@@ -22,6 +23,12 @@ func (r *Site) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit, 
 // find is Search for a reader who is shown the first enough hits. pages are
 // those that were searched.
 func (r *Site) find(ctx context.Context, q *retrieval.Query, enough int) (hits []retrieval.Hit, pages *retrieval.PageSet, err error) {
+	if r.Members == nil {
+		if q.Filter.Site != "" && !strings.EqualFold(q.Filter.Site, r.Name) {
+			return nil, nil, nil
+		}
+		q.Filter.Site = ""
+	}
 	ctx, s := observe.Span(ctx, "docs.search")
 	if q.Prefer == r.Prefer() { // the request's body names no page
 		q.Prefer = r.preferHere(ctx)
@@ -63,7 +70,7 @@ func (r *Site) searchOpen(ctx context.Context, q retrieval.Query, enough int) (h
 	hits = may.Open(ctx, hits, wanted, len(hits) < q.Limit)
 	view := r.Reach.View() // readers may have found where pages are
 	for i := range hits[:min(len(hits), enough)] {
-		hits[i].Document = view.Document(hits[i].Document)
+		hits[i].Document = r.inGroup(view.Document(hits[i].Document))
 	}
 	return hits, q.Pages, nil
 }
@@ -75,7 +82,7 @@ func (r *Site) Page(ctx context.Context, page string) (*retrieval.Document, erro
 	if d == nil || err != nil || !r.Reach.CanOpen(ctx, page, d) {
 		return nil, err
 	}
-	return r.Reach.View().Document(d), nil
+	return r.inGroup(r.Reach.View().Document(d)), nil
 }
 
 // Results answers a search request: what the endpoint, the admin API and the
@@ -92,7 +99,13 @@ func (r *Site) Results(ctx context.Context, q *encoding.Search) (results []encod
 	total = len(hits)
 	hits = hits[min(q.Offset, total):min(q.Offset+q.PageSize, total)]
 	query.Pages = pages
-	return encoding.Results(hits, q, r.Index.Mark(query)), total, nil
+	results = encoding.Results(hits, q, r.Index.Mark(query))
+	for i := range results {
+		if r.Members != nil {
+			results[i].Metadata.Site = hits[i].Document.Source
+		}
+	}
+	return results, total, nil
 }
 
 // Sealed reports whether a stored turn is not for the reader of the context:

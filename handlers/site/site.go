@@ -39,6 +39,8 @@ type Site struct {
 	Index  *Index
 	Reach  *reach.Gate
 	Budget *Budget // nil: no bound
+	// Members are the sites of a group; nil for a site.
+	Members Members
 	// Slots are the replies in progress, by their bound: a *semaphore.Weighted.
 	// They outlive a reload, with the replies that hold them.
 	Slots *sync.Map

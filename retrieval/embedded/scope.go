@@ -130,7 +130,7 @@ func (g *generation) filtered(f retrieval.Filter, scopes []judgement) []bool {
 	}
 	out := make([]bool, len(g.docs))
 	for i, d := range g.docs {
-		out[i] = scopes[g.scope[i]].allowed &&
+		out[i] = scopes[g.scope[i]].allowed && (f.Site == "" || same(f.Site, d.Source)) &&
 			(f.Tag == "" || slices.ContainsFunc(d.Tags, func(t string) bool { return same(f.Tag, t) }))
 	}
 	return out

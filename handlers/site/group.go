@@ -1,0 +1,265 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
+	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/disk"
+)
+
+// Members returns the sites of a group now, in the order of their names.
+type Members func() []*Site
+
+// Named returns one of the sites, nil if there is none of that name.
+func (m Members) Named(name string) *Site {
+	for _, r := range m() {
+		if r.Name == name {
+			return r
+		}
+	}
+	return nil
+}
+
+// Gates returns the sites for the gate of the group.
+func (m Members) Gates() (gates []reach.Member) {
+	for _, r := range m() {
+		gates = append(gates, reach.Member{Name: r.Name, Gate: r.Reach})
+	}
+	return gates
+}
+
+// groupSource has the documents of a group's sites, which were read already: as
+// the source of the group's index, and as its ingester.
+type groupSource struct {
+	members *Newest[Members] // of the newest configuration
+
+	mu   sync.Mutex
+	read map[string]*retrieval.Document // by file, until the ingester takes them
+}
+
+const (
+	// groupWait is how long a group waits for the first pages of its sites.
+	groupWait = 10 * time.Second
+	// groupTick is how often a group looks for new pages of its sites.
+	groupTick = time.Second
+)
+
+var errNoMembers = errors.New("the sites of the group are not open yet")
+
+func (g *groupSource) sites() []*Site {
+	if members := g.members.Current(); members != nil {
+		return members()
+	}
+	return nil
+}
+
+// groupState is what a group has read of a site.
+type groupState struct {
+	index      *Index
+	generation uint64
+}
+
+func (g *groupSource) states() (states []groupState) {
+	for _, r := range g.sites() {
+		states = append(states, groupState{r.Index, r.Index.Refresher.Generation()})
+	}
+	return states
+}
+
+// Watch implements retrieval.Source.
+func (g *groupSource) Watch(ctx context.Context, changed func()) error {
+	ticker := time.NewTicker(groupTick)
+	defer ticker.Stop()
+	var seen []groupState
+	for {
+		if now := g.states(); !slices.Equal(now, seen) {
+			seen = now
+			changed()
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+	}
+}
+
+// Snapshot implements retrieval.Source. Sites without pages are problems, and
+// the others are listed.
+func (g *groupSource) Snapshot(ctx context.Context) (retrieval.Snapshot, error) {
+	sites := g.sites()
+	if len(sites) == 0 {
+		return nil, errNoMembers
+	}
+	s := &groupSnapshot{groupSource: g, own: make(map[string]ownPage)}
+	g.mu.Lock()
+	g.read = make(map[string]*retrieval.Document)
+	g.mu.Unlock()
+	wait, cancel := context.WithTimeout(ctx, groupWait)
+	defer cancel()
+	for _, r := range sites {
+		select {
+		case <-r.Index.Looked:
+		case <-wait.Done():
+		}
+		release, open := r.Acquire()
+		if !open {
+			continue
+		}
+		s.releases = append(s.releases, release)
+		if st := r.Index.Refresher.Status(); !st.Ready {
+			s.problems = append(s.problems, retrieval.Problem{File: r.Name, Reason: "the site has no pages yet: " + r.Remedy(st)})
+		} else if st.Error != "" {
+			s.problems = append(s.problems, retrieval.Problem{File: r.Name, Reason: "the site's last good pages are searched: " + st.Error})
+		}
+		for _, d := range r.Index.Documents() {
+			file := r.Name + "/" + d.File
+			if _, twice := s.own[file]; !twice {
+				s.files = append(s.files, retrieval.File{Path: file, Size: -1, Version: versionOf(d)})
+				s.own[file] = ownPage{r, d}
+			}
+		}
+	}
+	slices.SortFunc(s.files, func(a, b retrieval.File) int { return strings.Compare(a.Path, b.Path) })
+	return s, ctx.Err()
+}
+
+// versionOf differs for documents that are not equal, or not at one URL.
+func versionOf(d *retrieval.Document) string { return d.Hash + " " + d.Page + " " + d.URL }
+
+// ownPage is a page as its site has it.
+type ownPage struct {
+	site     *Site
+	document *retrieval.Document
+}
+
+// groupSnapshot is the pages of a group at one moment.
+type groupSnapshot struct {
+	*groupSource
+	files    []retrieval.File
+	own      map[string]ownPage // by file
+	problems []retrieval.Problem
+	releases []func()
+}
+
+func (s *groupSnapshot) Files() []retrieval.File       { return s.files }
+func (s *groupSnapshot) Problems() []retrieval.Problem { return s.problems }
+func (s *groupSnapshot) Workers() int                  { return 0 }
+func (s *groupSnapshot) Current() bool                 { return true }
+
+func (s *groupSnapshot) Close() error {
+	for _, release := range s.releases {
+		release()
+	}
+	return nil
+}
+
+// Read returns the version of a document, which Document then returns.
+func (s *groupSnapshot) Read(ctx context.Context, file retrieval.File) (retrieval.Content, error) {
+	p := s.own[file.Path]
+	d, err := p.site.Index.Page(ctx, p.document.Page)
+	switch {
+	case err != nil:
+		return retrieval.Content{}, fmt.Errorf("%w: %w", retrieval.ErrTemporary, err)
+	case d == nil || d.Outline || versionOf(d) != file.Version:
+		return retrieval.Content{}, fmt.Errorf("%w: the page has changed", retrieval.ErrTemporary)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.read[file.Path] = grouped(p.site.Name, d)
+	return retrieval.Content{Data: []byte(file.Version)}, nil
+}
+
+// grouped returns a page of a site as one of a group.
+func grouped(site string, d *retrieval.Document) *retrieval.Document {
+	c := *d
+	c.Page, c.File, c.Source = reach.In(site, d.Page), site+"/"+d.File, site
+	for _, to := range []*string{&c.Canonical, &c.Translations} {
+		if *to != "" {
+			*to = "/" + reach.In(site, strings.TrimPrefix(*to, "/"))
+		}
+	}
+	c.Links = slices.Clone(d.Links)
+	for i := range c.Links {
+		c.Links[i].Page = reach.In(site, c.Links[i].Page)
+	}
+	return &c
+}
+
+// Document implements retrieval.Ingester.
+func (g *groupSource) Document(file string, _ []byte) (*retrieval.Document, []string, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	d := g.read[file]
+	delete(g.read, file)
+	return d, nil, nil
+}
+
+func (*groupSource) Wants(string) bool                                        { return true }
+func (*groupSource) Page(file string) string                                  { return file }
+func (*groupSource) Prefer(string, string) bool                               { return false }
+func (*groupSource) Learn(map[string][]byte) retrieval.Repeated               { return nil }
+func (*groupSource) Use(retrieval.Repeated)                                   {}
+func (*groupSource) Fingerprint() string                                      { return "group-1" }
+func (*groupSource) Complete(all []*retrieval.Document) []*retrieval.Document { return all }
+
+// vectors returns those that the sites have.
+func (g *groupSource) vectors(ctx context.Context, keys []disk.Key) [][]float32 {
+	all := make([][]float32, len(keys))
+	for _, r := range g.sites() {
+		for i, v := range r.Index.Refresher.Vectors(ctx, keys) {
+			if v != nil {
+				all[i] = v
+			}
+		}
+	}
+	return all
+}
+
+// markdown returns a page of the group as its site has it.
+func (g *groupSource) markdown(d *retrieval.Document, base string, keep bool) ([]byte, error) {
+	for _, r := range g.sites() {
+		if r.Name != d.Source {
+			continue
+		}
+		release, open := r.Acquire()
+		if !open {
+			break
+		}
+		defer release()
+		own, err := r.Index.Page(context.Background(), reach.Own(r.Name, d.Page))
+		if err != nil {
+			return nil, err
+		}
+		if own == nil || own.OwnHash() != d.OwnHash() {
+			break
+		}
+		c := *own
+		c.URL = d.URL
+		return r.Index.Markdown(&c, base, keep)
+	}
+	return nil, fs.ErrNotExist
+}
+
+// inGroup returns a page of a group as its readers see it: below the title of
+// its site.
+func (r *Site) inGroup(d *retrieval.Document) *retrieval.Document {
+	if r.Members == nil {
+		return d
+	}
+	c := *d
+	title := d.Source
+	if of := r.Members.Named(d.Source); of != nil {
+		title = of.Title()
+	}
+	c.Breadcrumbs = append([]string{title}, d.Breadcrumbs...)
+	return &c
+}
