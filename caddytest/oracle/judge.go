@@ -21,6 +21,17 @@ type Client struct {
 	*Site
 	Port int
 	Key  string
+	// Group, if not "", is a group of sites with this one, which is asked in its
+	// place.
+	Group string
+}
+
+// asked is the name of what is asked, and what the names of its pages begin with.
+func (c *Client) asked() (name, prefix string) {
+	if c.Group != "" {
+		return c.Group, c.Name + "/"
+	}
+	return c.Name, ""
 }
 
 // stem is a page's path without its extension, as search results have it.
@@ -175,7 +186,8 @@ func (c *Client) Search(ctx context.Context, r *Reader, query string) (pages []i
 	if err != nil {
 		return nil, false, err
 	}
-	status, header, response, err := c.Do(ctx, r, http.MethodPost, "/v1/search/"+c.Name, map[string]string{"X-API-Key": c.Key, "Content-Type": "application/json"}, body)
+	asked, prefix := c.asked()
+	status, header, response, err := c.Do(ctx, r, http.MethodPost, "/v1/search/"+asked, map[string]string{"X-API-Key": c.Key, "Content-Type": "application/json"}, body)
 	if err != nil {
 		return nil, false, err
 	}
@@ -185,7 +197,11 @@ func (c *Client) Search(ctx context.Context, r *Reader, query string) (pages []i
 	}
 	for _, found := range results {
 		name, _, _ := strings.Cut(found.Path, "#")
-		at, ok := c.at[strings.Trim(name, "/")]
+		name, here := strings.CutPrefix(strings.Trim(name, "/"), prefix)
+		if !here {
+			continue // of another site of the group
+		}
+		at, ok := c.at[name]
 		if !ok {
 			return nil, false, fmt.Errorf("searching %q finds an unknown page %q", query, found.Path)
 		}
@@ -233,7 +249,8 @@ func (c *Client) missed(v *Verdict, announced bool, format string, arguments ...
 // page judges a request for a page as Markdown.
 func (c *Client) page(ctx context.Context, v *Verdict, r *Reader, at int) error {
 	p := c.Pages[at]
-	status, header, body, err := c.Do(ctx, r, http.MethodPost, "/v1/page/"+c.Name, map[string]string{"X-API-Key": c.Key, "Content-Type": "application/json"}, fmt.Appendf(nil, "{\"path\":%q}", stem(p.Path)))
+	asked, prefix := c.asked()
+	status, header, body, err := c.Do(ctx, r, http.MethodPost, "/v1/page/"+asked, map[string]string{"X-API-Key": c.Key, "Content-Type": "application/json"}, fmt.Appendf(nil, "{\"path\":%q}", prefix+stem(p.Path)))
 	if err != nil {
 		return err
 	}
