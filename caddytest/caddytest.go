@@ -296,8 +296,8 @@ type Result struct {
 	Content, Path string
 	Metadata      struct {
 		Title, Heading, Description, Version, Language, URL, Site string
-		Breadcrumbs, Tags                                   []string
-		Score                                               float64
+		Breadcrumbs, Tags                                         []string
+		Score                                                     float64
 	}
 }
 

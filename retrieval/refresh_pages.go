@@ -279,7 +279,7 @@ func (r *Refresher) read(ctx context.Context, snapshot Snapshot, file File, befo
 		if p.document, err = r.keep(document); err != nil {
 			return page{read: true, problem: err.Error(), temporary: true}
 		}
-		p.entry.Hash = document.Hash
+		p.entry.Hash = document.OwnHash()
 		if len(warnings) > 0 {
 			p.problem = warnings[0]
 		}
