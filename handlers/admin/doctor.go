@@ -176,6 +176,8 @@ func checkPages(r *site.Site, c *checks) {
 	n, none, what := reach.Count(pages), reach.NoneOpens(pages), "site "+r.Name+" pages"
 	switch p, exclude := reach.FirstNotServed(pages); {
 	case len(pages) == 0:
+	case r.Members != nil: // its sites have their own checks
+		c.add(what, nil, n.String(), "")
 	case r.Config.Locks == "off":
 		c.add(what, nil, "all count as public: locks are off", "")
 	case r.Reach.View().Elsewhere && r.Reach.Named:
@@ -238,7 +240,7 @@ func writable(dir string) error {
 // checkIndex adds what Doctor finds about a site's index in servers.
 func (a API) checkIndex(ctx context.Context, r *site.Site, c *checks) {
 	m, ok := a.Indexes().(*options.MeilisearchIndex)
-	if !ok {
+	if !ok || r.Members != nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, doctorTimeout)
