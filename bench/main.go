@@ -7,6 +7,7 @@
 //	go -C bench run . meilisearch        # quality, latency and a large site in Meilisearch, if MEILISEARCH_BIN names it
 //	go -C bench run . stream             # replies; reverse_proxy and the AI SDK on Node
 //	go -C bench run . sites              # 1,000 sites in a folder
+//	go -C bench run . groups             # groups of sites beside the same pages as one site
 //	go -C bench run . insights           # the dashboard's queries over a million events
 //	go -C bench run . input              # CPU time of bad input
 //	go -C bench run . locks              # asking for pages as a stranger and as a reader
@@ -86,6 +87,7 @@ var suites = []struct {
 	{"input", benchInput},
 	{"search", benchSearch},
 	{"sites", benchSites},
+	{"groups", benchGroups},
 	{"stream", benchStream},
 	{"meilisearch", benchMeilisearch},
 	{"locks", benchLocks},
@@ -135,17 +137,17 @@ func run(ctx context.Context, args []string) error {
 		return runAnswers(ctx, args[1:])
 	}
 	var b bench
-	f := flag.NewFlagSet("bench [search|meilisearch|sites|stream|locks|evidence|manuals|languages|openapi|insights|agents|widget|input]", flag.ContinueOnError)
+	f := flag.NewFlagSet("bench [search|meilisearch|sites|groups|stream|locks|evidence|manuals|languages|openapi|insights|agents|widget|input]", flag.ContinueOnError)
 	f.IntVar(&b.rounds, "rounds", 5, "number of rounds; tables have the medians")
 	f.BoolVar(&b.short, "short", false, "smaller loads and sizes, for a quick look")
-	f.StringVar(&b.only, "only", "", "of stream: figures by number, such as 1,2,6; of search: index, restart or endpoint; of meilisearch: quality, latency or large; of insights: sqlite or postgres; of manuals: a manual; of locks: cost, judged, requests or renewals")
+	f.StringVar(&b.only, "only", "", "of stream: figures by number, such as 1,2,6; of search: index, restart or endpoint; of meilisearch: quality, latency or large; of insights: sqlite or postgres; of manuals: a manual; of groups: quality; of locks: cost, judged, requests or renewals")
 	f.StringVar(&b.root, "root", "", "search, agents: a folder of real documentation instead of the generated one, of the manual; manuals: a folder of built manuals")
 	f.IntVar(&b.snippets, "snippets", 0, "manuals: how many texts of results to print of each")
 	f.StringVar(&b.queries, "queries", "", "search: queries for -root, JSON lines with \"query\" or plain lines")
 	f.StringVar(&b.sizes, "sizes", "1000,10000,50000", "search: sections of the generated sites")
 	f.IntVar(&b.sites, "sites", 1000, "sites: how many")
 	f.IntVar(&b.sections, "sections", 200000, "meilisearch: sections of the large site")
-	f.StringVar(&b.sets, "sets", "", "meilisearch: a pattern of folders with judged queries (corpus, queries.jsonl, qrels.tsv); evidence: of folders of built sites")
+	f.StringVar(&b.sets, "sets", "", "meilisearch: a pattern of folders with judged queries (corpus, queries.jsonl, qrels.tsv); groups: the same; evidence: of folders of built sites")
 	f.StringVar(&b.specs, "specs", "", "openapi: a folder with API descriptions, named like stripe.json and github.json")
 	f.StringVar(&b.repositories, "repositories", "", "meilisearch, languages: a folder with repositories, as OWNER/NAME: those of answers -public, open-telemetry/opentelemetry.io and withastro/docs, for large sites; for languages also withastro/starlight and nushell/nushell.github.io")
 	f.StringVar(&b.profile, "profile", "", "a folder for CPU profiles of the module under load")
@@ -167,7 +169,7 @@ func run(ctx context.Context, args []string) error {
 		known = known || s.name == wanted
 	}
 	if !known {
-		return fmt.Errorf("there is no suite %q; write search, meilisearch, sites, stream, locks, evidence, manuals, languages, openapi, insights, agents, widget, input or answers", wanted)
+		return fmt.Errorf("there is no suite %q; write search, meilisearch, sites, groups, stream, locks, evidence, manuals, languages, openapi, insights, agents, widget, input or answers", wanted)
 	}
 	if runtime.GOOS != "linux" {
 		return fmt.Errorf("bench reads CPU time and memory from /proc, which %s does not have; run it on Linux", runtime.GOOS)
