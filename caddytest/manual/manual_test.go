@@ -306,7 +306,7 @@ func TestEveryCurlOfTheManualWorksAsPasted(t *testing.T) {
 func TestTheManualHasEveryFieldOfTheJSON(t *testing.T) {
 	page := manualPages(t)["json"]
 	for heading, types := range map[string][]any{
-		"## The app docs":                    {options.App{}, options.Site{}, options.Scope{}, options.FixedKey{}, options.Threads{}, options.SiteFolders{}, options.Insights{}},
+		"## The app docs":                    {options.App{}, options.Site{}, options.Scope{}, options.FixedKey{}, options.Threads{}, options.SiteFolders{}, options.Group{}, options.Insights{}},
 		"### Sites":                          {options.Site{}, options.Scope{}},
 		"#### Scopes":                        {options.Scope{}},
 		"### Keys":                           {options.FixedKey{}},

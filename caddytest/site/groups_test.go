@@ -189,7 +189,7 @@ func TestGroupsThatCantBe(t *testing.T) {
 		{"group all", "group all has no sites: write sites <site>..."},
 		{"group all {\nsites acme acme\n}", "acme is named twice"},
 		{"group all {\nsites acme\nroot /srv\n}", "root is a word of"},
-		{"group all {\nsites acme\n}\ngroup all {\nsites acme\n}", "all is defined twice"},
+		{"group all {\nsites acme\n}\ngroup all {\nsites acme\n}", "all is the name of a site or group already"},
 	} {
 		s := caddytest.New(t)
 		if err := s.TryLoad(caddytest.Global(s.Dir, c.docs+"\nkey "+caddytest.Key+" {\norganization acme\n}") + caddytest.Site(root)); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -39,6 +39,9 @@ var configs = map[reflect.Type]struct {
 	reflect.TypeFor[options.SiteFolders](): {object{"folders": "/srv/*", "site": object{"url": "https://{site}.acme.com"}}, func(o object) object {
 		return inApp(object{"site_folders": []any{o}})
 	}},
+	reflect.TypeFor[options.Group](): {object{"sites": []any{"acme"}}, func(o object) object {
+		return inApp(object{"sites": object{"acme": object{"root": "/srv"}}, "groups": object{"all": o}})
+	}},
 	reflect.TypeFor[options.FixedKey](): {object{"key": "svc_dsc_0123456789abcdef", "organization": "acme"}, func(o object) object {
 		return inApp(object{"keys": []any{o}})
 	}},
@@ -143,6 +146,13 @@ var bad = []struct{ field, value, says string }{
 	{"App.sites", `{"acme":null}`, `site acme: it is null`},
 	{"App.sites", `{"acme":{}}`, `site acme: has no pages`},
 	{"App.site_folders", `[{"folders":"/srv/*","site":{}}]`, `site_folders 1: url: "" must have {site}`},
+	{"App.groups", `{"All":{"sites":["acme"]}}`, `groups: name "All": must be`},
+	{"App.groups", `{"all":null}`, `group all: it is null`},
+	{"App.groups", `{"all":{}}`, `group all: sites: is missing; name the sites of the group`},
+	{"Group.sites", `["docs","docs"]`, `sites: docs is named twice`},
+	{"Group.sites", `["[a]"]`, `sites: name "[a]": must be`},
+	{"Group.site", `{"root":"/srv"}`, `root: is an option of the group's sites, not of the group`},
+	{"Group.site", `{"locks":"off"}`, `locks: is an option of the group's sites, not of the group`},
 	{"App.site_folders", `[null]`, `site_folders 1: it is null`},
 	{"SiteFolders.folders", `"/srv/sites"`, `folders: "/srv/sites" must be a path in which one element is *`},
 	{"SiteFolders.folders", `"/srv/*/a/*"`, `must be a path in which one element is *`},

@@ -55,6 +55,22 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 			inDocs("\t\tsites /srv/sites/* {\n\t\t\troot /srv\n\t\t}"),
 			`sites: root is a word of site and the directive docs, not of this block, at Caddyfile:4`,
 		},
+		"a group without sites": {
+			inDocs("\t\tgroup acme {\n\t\t\tname Acme\n\t\t}"),
+			`group acme has no sites: write sites <site>... in its block, like: sites docs blog, or organization <name> for all of its sites, at Caddyfile:3`,
+		},
+		"a group with the name of a site": {
+			inDocs("\t\tsite acme {\n\t\t\troot /srv\n\t\t}\n\t\tgroup acme {\n\t\t\tsites docs\n\t\t}"),
+			`group: acme is the name of a site or group already; choose another one; write: group <name>, like: group acme, at Caddyfile:6`,
+		},
+		"a site with the name of a group": {
+			inDocs("\t\tgroup acme {\n\t\t\tsites docs\n\t\t}\n\t\tsite acme {\n\t\t\troot /srv\n\t\t}"),
+			`site: acme is the name of a group; choose another one; write: site <name>, like: site acme, at Caddyfile:6`,
+		},
+		"a group with pages of its own": {
+			inDocs("\t\tgroup acme {\n\t\t\troot /srv\n\t\t}"),
+			`group acme: root is a word of site and the directive docs, not of this block, at Caddyfile:4`,
+		},
 		"a word of another block says where it belongs": {
 			inSite("rate_limit ip 1 1m"),
 			`site acme: rate_limit is a word of the directive docs, the directive assistant, the directive search and the directive docs_mcp, not of this block, at Caddyfile:5`,

@@ -141,6 +141,9 @@ func TestTheExampleOfEveryWordIsTakenByTheParser(t *testing.T) {
 			if w.name == "site" {
 				input += " {\nroot /srv\n}"
 			}
+			if w.name == "group" {
+				input += " {\nsites docs\n}"
+			}
 			if w.name == "embedder" && strings.HasPrefix(f.example, "meilisearch") {
 				input = "index meilisearch http://m\n" + input
 			}
@@ -162,6 +165,8 @@ func TestTheExampleOfEveryWordIsTakenByTheParser(t *testing.T) {
 					if w.name != "url" {
 						input = "url https://{site}.acme.com\n" + input
 					}
+				case strings.HasPrefix(head, "group ") && w.name != "sites":
+					input = "sites docs\n" + input
 				case strings.HasPrefix(head, "site "):
 					input = pages + input
 				case head == "docs" && path[0] == "directive":

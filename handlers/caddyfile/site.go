@@ -78,7 +78,7 @@ func (o *option) parseGroup(l line) error {
 		return l.refuse("%v", err)
 	}
 	if o.app.Groups[name] != nil || o.app.Sites[name] != nil {
-		return l.refuse("%s is defined twice; choose another name", name)
+		return l.refuse("%s is the name of a site or group already; choose another one", name)
 	}
 	g, start := new(options.Group), l.Token()
 	// What its sites are is checked at the end: it may come after other words.
