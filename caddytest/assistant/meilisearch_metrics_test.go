@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -58,6 +59,7 @@ func TestSearchesOfMeilisearchAreCounted(t *testing.T) {
 type embeddings struct {
 	*httptest.Server
 	fails, hangs atomic.Bool
+	embedded     sync.Map // texts, by how often: *atomic.Int64
 }
 
 func startEmbeddings(t *testing.T) *embeddings {
@@ -79,6 +81,8 @@ func startEmbeddings(t *testing.T) *embeddings {
 		}
 		var data []map[string]any
 		for i, text := range body.Input {
+			n, _ := e.embedded.LoadOrStore(text, new(atomic.Int64))
+			n.(*atomic.Int64).Add(1)
 			v := make([]float64, 8)
 			for _, c := range text {
 				v[int(c)%8]++
