@@ -64,6 +64,8 @@ export interface SearchFilter {
   version?: string | null
   language?: string | null
   tag?: string | null
+  /** Of a group of sites. */
+  site?: string | null
 }
 
 /** The filter of the v1 message endpoint. */
@@ -90,6 +92,8 @@ export interface SearchMetadata {
   version?: string
   language?: string
   tags?: string[]
+  /** The page's site, in a group of sites. */
+  site?: string
   /** Where to link to. */
   url: string
   /** 0 to 1. */

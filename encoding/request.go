@@ -104,7 +104,7 @@ func DecodeRequest(body []byte, version Version) (*reply.Request, error) {
 		Regenerate:  text(b.Trigger, maxName) == "regenerate-message",
 	}
 	if version == V1 {
-		r.Filter.Tag = ""
+		r.Filter.Tag, r.Filter.Site = "", ""
 	}
 	r.PageSize, err = whole("retrievalPageSize", b.PageSize, 1, MaxPageSize, DefaultPageSize)
 	switch {
