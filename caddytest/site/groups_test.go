@@ -197,3 +197,61 @@ func TestGroupsThatCantBe(t *testing.T) {
 		}
 	}
 }
+
+func TestAGroupHasWhatASiteHas(t *testing.T) {
+	docs, blog, jsonl := caddytest.Folder(t, docsPages), caddytest.Folder(t, blogPages), filepath.Join(t.TempDir(), "events")
+	notice := "<!doctype html><html lang=en><title>Notice</title><main><h1>Notice</h1><p>" + strings.Repeat("The xylophone of the control room is played at each countdown, and never after it. ", 5) + "</p></main></html>"
+	caddytest.Write(t, docs, map[string]string{"notice.html": notice})
+	caddytest.Write(t, blog, map[string]string{"notice.html": notice})
+	s := caddytest.Start(t, acmeGroup+"insights {\njsonl "+jsonl+"\n}", strings.Replace(twoSites(docs, blog, ""), "\tdocs_mcp acme", "\tdocs_widget acme docs\n\tdocs_mcp acme", 1))
+	groupReady(t, s)
+	if got := groupFinds(s, "xylophone"); got != "docs/notice" && got != "blog/notice" {
+		t.Errorf("a page of both sites is found as %q", got)
+	}
+	get := func(path string) *caddytest.Response {
+		return s.Do(caddytest.Request{Method: http.MethodGet, Path: path, Key: "-"})
+	}
+	if r := get("/v1/widget/acme.js"); r.Status != http.StatusOK {
+		t.Errorf("the widget: %d", r.Status)
+	}
+	if r := get("/v1/ask/acme?q=kerosene"); r.Status != http.StatusOK || !strings.Contains(string(r.Body), `href="http://blog.acme.test/launch.html"`) {
+		t.Errorf("the page without JavaScript: %d %s", r.Status, r.Body)
+	}
+	if r := get("/llms.txt"); r.Status != http.StatusOK || !strings.Contains(string(r.Body), "## Acme Docs") || !strings.Contains(string(r.Body), "http://docs.acme.test/guide/fuel.html.md") {
+		t.Errorf("llms.txt: %d %s", r.Status, r.Body)
+	}
+	mcp := s.Do(caddytest.Request{Path: "/v1/mcp/acme", Key: "-", Body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"fetch","arguments":{"id":"http://blog.acme.test/launch.html"}}}`})
+	if !strings.Contains(string(mcp.Body), "nine minutes") {
+		t.Errorf("MCP: %s", mcp.Body)
+	}
+
+	origin := map[string]string{"Origin": s.Base}
+	ask := func(site, token string) int {
+		return s.Do(caddytest.Request{Path: "/v1/search/" + site, Key: token, Body: `{"query":"kerosene"}`, Header: origin}).Status
+	}
+	for own, other := range map[string]string{"acme": "docs", "docs": "acme"} {
+		token, _ := requestToken(t, s, own, s.Base)
+		if opens, not := ask(own, token), ask(other, token); opens != http.StatusOK || not != http.StatusUnauthorized {
+			t.Errorf("a token for %s: %d, for %s: %d", own, opens, other, not)
+		}
+	}
+	caddytest.Until(t, "the search is recorded for the group", func() bool {
+		events, _ := os.ReadFile(jsonl)
+		return strings.Contains(string(events), `"site":"acme"`) && strings.Contains(string(events), "xylophone")
+	})
+}
+
+func TestAGroupHasSitesOfFoldersThatComeLater(t *testing.T) {
+	parent := caddytest.Folder(t, map[string]string{"a-one/index.html": folderPage("one", "spanner"), "b-two/index.html": folderPage("two", "hammer")})
+	s := caddytest.Start(t, "sites "+parent+"/* {\nurl http://{site}.docs.test\n}\ngroup acme {\nsites a-*\n}\nkey "+caddytest.Key+" {\nsites acme\n}",
+		"http://*.docs.test:0 {\n\troot * "+parent+"/{labels.2}\n\tdocs\n\tfile_server\n}\nhttp://localhost:0 {\n\tsearch acme\n}\n")
+	s.Ready("acme")
+	found := func(want string) func() bool { return func() bool { return groupFinds(s, "install") == want } }
+	caddytest.Until(t, "the site is found", found("a-one"))
+	caddytest.Write(t, parent, map[string]string{"a-new/index.html": folderPage("new", "saw")})
+	caddytest.Until(t, "the new site is found", found("a-new a-one"))
+	if err := os.RemoveAll(filepath.Join(parent, "a-one")); err != nil {
+		t.Fatal(err)
+	}
+	caddytest.Until(t, "the other is gone", found("a-new"))
+}
