@@ -155,7 +155,7 @@ func (s *server) publicPages(ctx context.Context, name string, pages int) error 
 		if err == nil && public >= pages {
 			return nil
 		}
-		if err := pause(ctx, 50*time.Millisecond); err != nil {
+		if err := pause(ctx, 500*time.Millisecond); err != nil {
 			return err
 		}
 	}

@@ -160,7 +160,7 @@ func (a *App) configured() map[string]*live {
 	for name, g := range a.Groups {
 		r := a.newLive(name, &g.Site)
 		r.group = &group{Group: g, app: a}
-		r.Members = r.group.members
+		r.Members = func() []*site.Site { return r.group.members().sites }
 		sites[name] = r
 	}
 	return sites

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/caddy-docs/caddy-docs/handlers/options"
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/handlers/site"
 )
 
@@ -27,23 +28,24 @@ type group struct {
 type foundMembers struct {
 	among *map[string]*live
 	sites []*site.Site
+	gates []reach.Member
 }
 
 // members returns the sites of the group now, in the order of their names.
-func (g *group) members() []*site.Site {
+func (g *group) members() *foundMembers {
 	among := g.app.byName.Load()
 	if among == nil {
-		return nil
+		return new(foundMembers)
 	}
 	if f := g.found.Load(); f != nil && f.among == among {
-		return f.sites
+		return f
 	}
 	f := &foundMembers{among: among}
 	for _, r := range g.of(*among) {
-		f.sites = append(f.sites, r.Site)
+		f.sites, f.gates = append(f.sites, r.Site), append(f.gates, reach.Member{Name: r.Name, Gate: r.Reach})
 	}
 	g.found.Store(f)
-	return f.sites
+	return f
 }
 
 // of returns those of some sites that are the group's.

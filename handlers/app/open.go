@@ -81,7 +81,7 @@ func (a *App) openIndex(r *live) (*site.Index, error) {
 // openReach finds out which pages of the site clients can open.
 func (a *App) openReach(r *live, index *site.Index) (*reach.Gate, error) {
 	if r.group != nil {
-		return reach.New(reach.Options{Routes: a.routes, Documents: index.Documents, Members: r.Members.Gates, Log: a.ctx.Slogger().With("site", r.Name)})
+		return reach.New(reach.Options{Routes: a.routes, Documents: index.Documents, Members: func() []reach.Member { return r.group.members().gates }, Log: a.ctx.Slogger().With("site", r.Name)})
 	}
 	o := reach.Options{
 		Routes: a.routes, URL: r.Config.URL, Documents: index.Documents, Whole: index.Page, File: index.ReadPage, Loads: index.Loads,

@@ -28,14 +28,6 @@ func (m Members) Named(name string) *Site {
 	return nil
 }
 
-// Gates returns the sites for the gate of the group.
-func (m Members) Gates() (gates []reach.Member) {
-	for _, r := range m() {
-		gates = append(gates, reach.Member{Name: r.Name, Gate: r.Reach})
-	}
-	return gates
-}
-
 // groupSource has the documents of a group's sites, which were read already: as
 // the source of the group's index, and as its ingester.
 type groupSource struct {
@@ -48,8 +40,10 @@ type groupSource struct {
 const (
 	// groupWait is how long a group waits for the first pages of its sites.
 	groupWait = 10 * time.Second
-	// groupTick is how often a group looks for new pages of its sites.
-	groupTick = time.Second
+	// groupTick is how often a group looks for new pages of its sites, and
+	// groupBurst how long it waits for an end of their changes: two hundred sites
+	// that start would make as many generations.
+	groupTick, groupBurst = time.Second, 15 * time.Second
 )
 
 var errNoMembers = errors.New("the sites of the group are not open yet")
@@ -78,12 +72,18 @@ func (g *groupSource) states() (states []groupState) {
 func (g *groupSource) Watch(ctx context.Context, changed func()) error {
 	ticker := time.NewTicker(groupTick)
 	defer ticker.Stop()
-	var seen []groupState
+	var seen, last []groupState
+	since := time.Now()
 	for {
-		if now := g.states(); !slices.Equal(now, seen) {
+		now := g.states()
+		switch {
+		case slices.Equal(now, seen):
+			since = time.Now()
+		case slices.Equal(now, last), time.Since(since) > groupBurst:
 			seen = now
 			changed()
 		}
+		last = now
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
