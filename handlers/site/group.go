@@ -105,19 +105,29 @@ func (g *groupSource) Snapshot(ctx context.Context) (retrieval.Snapshot, error) 
 	g.mu.Unlock()
 	wait, cancel := context.WithTimeout(ctx, groupWait)
 	defer cancel()
+	unread := 0
 	for _, r := range sites {
 		select {
 		case <-r.Index.Looked:
 		case <-wait.Done():
+		}
+		looked := true
+		select {
+		case <-r.Index.Looked:
+		default:
+			looked = false
+			unread++
 		}
 		release, open := r.Acquire()
 		if !open {
 			continue
 		}
 		s.releases = append(s.releases, release)
-		if st := r.Index.Refresher.Status(); !st.Ready {
+		switch st := r.Index.Refresher.Status(); {
+		case !looked:
+		case !st.Ready:
 			s.problems = append(s.problems, retrieval.Problem{File: r.Name, Reason: "the site has no pages yet: " + r.Remedy(st)})
-		} else if st.Error != "" {
+		case st.Error != "":
 			s.problems = append(s.problems, retrieval.Problem{File: r.Name, Reason: "the site's last good pages are searched: " + st.Error})
 		}
 		for _, d := range r.Index.Documents() {
@@ -128,8 +138,14 @@ func (g *groupSource) Snapshot(ctx context.Context) (retrieval.Snapshot, error) 
 			}
 		}
 	}
+	if unread > 0 {
+		s.problems = append(s.problems, retrieval.Problem{File: "sites", Reason: fmt.Sprintf("%d of %d are being read, and join the group later", unread, len(sites))})
+	}
 	slices.SortFunc(s.files, func(a, b retrieval.File) int { return strings.Compare(a.Path, b.Path) })
-	return s, ctx.Err()
+	if err := ctx.Err(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
 }
 
 // versionOf differs for documents that are not equal, or not at one URL.
