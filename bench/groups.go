@@ -124,7 +124,7 @@ func (b *bench) serve(ctx context.Context, c *cut, data, addr string, whole, par
 	}
 	if group {
 		names += " group"
-		options += "\t\tgroup group {\n\t\t\tsites part-*\n\t\t\torganization bench\n\t\t}\n"
+		options += fmt.Sprintf("\t\tgroup %s {\n\t\t\tsites part-*\n\t\t\torganization bench\n\t\t}\n", "group")
 	}
 	search := ""
 	if names != "" {
@@ -238,10 +238,20 @@ func (b *bench) groupCosts(ctx context.Context) error {
 	}
 	head := []string{""}
 	rows := [][]string{
-		{"p50, one site, ms"}, {"p50, group, ms"}, {"p50, group ÷ one site"}, {"p95, one site, ms"}, {"p95, group, ms"}, {"p95, group ÷ one site"},
-		{"first start with the group, until all pages are found, s"}, {"restart, s"},
-		{"heap and stacks: one site, MB"}, {"the sites alone, not searched for a minute, MB"}, {"the sites and the group, after the start, MB"},
-		{"the same, the sites not searched for a minute, MB"}, {"disk: the sites, MB"}, {"disk: the sites and the group, MB"},
+		{"p50, one site, ms"},
+		{"p50, group, ms"},
+		{"p50, group ÷ one site"},
+		{"p95, one site, ms"},
+		{"p95, group, ms"},
+		{"p95, group ÷ one site"},
+		{"first start with the group, until all pages are found, s"},
+		{"restart, s"},
+		{"heap and stacks: one site, MB"},
+		{"the sites alone, not searched for a minute, MB"},
+		{"the sites and the group, after the start, MB"},
+		{"the same, the sites not searched for a minute, MB"},
+		{"disk: the sites, MB"},
+		{"disk: the sites and the group, MB"},
 	}
 	for _, sites := range []int{10, 200} {
 		c, err := b.cutInto(root, sites)
