@@ -138,7 +138,7 @@ func (l *LLMs) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.
 	return fallback.Unless(w, r, caddyhttp.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
 		return l.serve(ctx, w, r, live, path, next)
 	}), func() error {
-		l.missing(w, r, live.MissingMarkdown(ctx, BaseURL(live, r), path))
+		l.missing(w, r, live.Pages().MissingMarkdown(ctx, BaseURL(live, r), path))
 		return nil
 	}, func(status int, _ http.Header) bool {
 		return status == http.StatusNotFound && live.Known() && live.Reach.Refuses(ctx) == 0

@@ -141,7 +141,7 @@ replace the seal. Never ignite an engine whose seal was not checked on the same 
 		t.Fatal(err)
 	}
 	caddytest.Until(t, "the page has moved", func() bool {
-		f := caddytest.App(t).Site("acme-docs").Former("/setup")
+		f := caddytest.App(t).Site("acme-docs").Pages().Former("/setup")
 		return f != nil && f.Proved
 	})
 	caddytest.AllAsked(t, "acme-docs")

@@ -61,7 +61,7 @@ func (a API) Moved(name string) ([]dashboard.Former, error) {
 		return nil, err
 	}
 	list := []dashboard.Former{}
-	for _, f := range r.FormerPages() {
+	for _, f := range r.Pages().FormerPages() {
 		list = append(list, FormerPage(f.Path, f))
 	}
 	return list, nil

@@ -103,10 +103,10 @@ func (s *Pages) listed(base string, d *retrieval.Document) agents.Page {
 }
 
 // MissingMarkdown is what a program gets where no page is that it may read.
-func (r *Site) MissingMarkdown(ctx context.Context, base, path string) string {
+func (s *Pages) MissingMarkdown(ctx context.Context, base, path string) string {
 	var list []agents.Page
-	for _, d := range r.Instead(path, r.Moved(ctx, path)) {
-		list = append(list, r.Pages().listed(base, d))
+	for _, d := range s.Instead(path, s.Moved(ctx, path)) {
+		list = append(list, s.listed(base, d))
 	}
 	return agents.Missing(list, base)
 }

@@ -18,17 +18,16 @@ type Former struct {
 }
 
 // Former returns the page that was at a path, nil if none was or one is.
-func (r *Site) Former(path string) *Former {
-	if gone := r.former(path); gone != nil {
-		return r.Pages().formerly(gone)
+func (s *Pages) Former(path string) *Former {
+	if gone := s.former(path); gone != nil {
+		return s.formerly(gone)
 	}
 	return nil
 }
 
 // FormerPages returns all pages that are gone, by their paths.
-func (r *Site) FormerPages() (list []*Former) {
-	s := r.Pages()
-	for _, gone := range r.Index.Moved.Pages() {
+func (s *Pages) FormerPages() (list []*Former) {
+	for _, gone := range s.site.Index.Moved.Pages() {
 		list = append(list, s.formerly(gone))
 	}
 	return list
@@ -48,10 +47,10 @@ func (s *Pages) formerly(gone *moved.Page) *Former {
 }
 
 // former returns what the index remembers of a path.
-func (r *Site) former(path string) *moved.Page {
-	gone := r.Index.Moved.Find(moved.Address(path))
-	if below, ok := strings.CutPrefix(path, r.Reach.Prefix); gone == nil && ok { // documents may not know it
-		gone = r.Index.Moved.Find(moved.Address(below))
+func (s *Pages) former(path string) *moved.Page {
+	gone := s.site.Index.Moved.Find(moved.Address(path))
+	if below, ok := strings.CutPrefix(path, s.site.Reach.Prefix); gone == nil && ok { // documents may not know it
+		gone = s.site.Index.Moved.Find(moved.Address(below))
 	}
 	return gone
 }

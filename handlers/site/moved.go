@@ -25,11 +25,10 @@ type Moved struct {
 // Moved returns where the page at a path went, for which the site has nothing;
 // nothing if no page was there. Only pages are named that the reader of the
 // context can open.
-func (r *Site) Moved(ctx context.Context, path string) (m Moved) {
-	s := r.Pages()
+func (s *Pages) Moved(ctx context.Context, path string) (m Moved) {
 	var places []moved.Place
 	open, proved := true, true
-	gone := r.former(path)
+	gone := s.former(path)
 	m.Former = gone != nil
 	switch d := s.At(path); {
 	case d != nil && pathOf(d) != path: // at another form of its address
@@ -51,7 +50,7 @@ func (r *Site) Moved(ctx context.Context, path string) (m Moved) {
 			continue
 		default:
 			first = d
-			if !r.Reach.CanOpen(ctx, path, d) {
+			if !s.site.Reach.CanOpen(ctx, path, d) {
 				continue
 			}
 		}
@@ -64,16 +63,16 @@ func (r *Site) Moved(ctx context.Context, path string) (m Moved) {
 	}
 	if first == nil && s.movedLocked() {
 		// It takes as long as for a page that has moved behind a lock.
-		r.Reach.CanOpen(ctx, path, nil)
+		s.site.Reach.CanOpen(ctx, path, nil)
 	}
 	return m
 }
 
 // Instead returns up to five pages that a reader of a path without one may want:
 // those where its page may be, then the public ones that are most like the path.
-func (r *Site) Instead(path string, m Moved) []*retrieval.Document {
+func (s *Pages) Instead(path string, m Moved) []*retrieval.Document {
 	pages := m.Pages
-	for _, d := range r.Pages().Nearest(path) {
+	for _, d := range s.Nearest(path) {
 		if len(pages) < maxNearest && !slices.ContainsFunc(pages, func(p *retrieval.Document) bool { return p.Page == d.Page }) {
 			pages = append(pages, d)
 		}

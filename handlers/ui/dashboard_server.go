@@ -89,7 +89,7 @@ func (s *dashboardServer) Former(name, path string) *dashboard.Former {
 	if live == nil {
 		return nil
 	}
-	f := live.Former(path)
+	f := live.Pages().Former(path)
 	if f == nil {
 		return nil
 	}

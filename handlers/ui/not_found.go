@@ -109,7 +109,7 @@ type missing struct {
 // movedTo returns where the page has moved.
 func (m *missing) movedTo() *site.Moved {
 	if m.moved == nil {
-		moved := m.live.Moved(handlers.AsReader(m.r), m.path)
+		moved := m.live.Pages().Moved(handlers.AsReader(m.r), m.path)
 		m.moved = &moved
 	}
 	return m.moved
@@ -170,7 +170,7 @@ func (m *missing) serve(own *fallback.Response) bool {
 		p.Query = strings.Join(strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
 	}
 	base := handlers.BaseURL(m.live, m.r)
-	for _, d := range m.live.Instead(m.path, *moved) {
+	for _, d := range m.live.Pages().Instead(m.path, *moved) {
 		p.Pages = append(p.Pages, missingLink{d.Title, site.Absolute(base, d.URL)})
 	}
 	switch {
