@@ -129,6 +129,9 @@ func (c *Client) Look(ctx context.Context) (opened int, err error) {
 	return opened, err
 }
 
+// Opens reports whether a reader could open a page in the last Look.
+func (*Client) Opens(r *Reader, page int) bool { return r.opens[page] }
+
 // Verdict is what a number of random requests showed.
 type Verdict struct {
 	Asked int
