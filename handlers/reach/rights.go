@@ -674,9 +674,13 @@ func (s *Gate) askFront(visit *visit) (*rights, *check) {
 
 // refusal waits for a check of the front page.
 func (r *rights) refusal(ctx context.Context, c *check) (status int) {
-	wait, cancel := context.WithDeadline(ctx, c.began.Add(readerWait)) // requests that come later don't wait for a slow site
-	defer cancel()
-	r.wait(wait, c)
+	select {
+	case <-c.done: // as for almost all, of up to some hundred sites of a group
+	default:
+		wait, cancel := context.WithDeadline(ctx, c.began.Add(readerWait)) // requests that come later don't wait for a slow site
+		defer cancel()
+		r.wait(wait, c)
+	}
 	return r.lastRefused()
 }
 
