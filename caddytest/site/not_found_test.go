@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
+	"net/textproto"
 	"os"
 	"path/filepath"
 	"strings"
@@ -192,6 +194,8 @@ func TestASitesOwnPageForAMissingOneStays(t *testing.T) {
 		case "/sitemap.xml":
 			fmt.Fprintf(w, `<urlset><url><loc>http://%s/guide/install</loc></url></urlset>`, r.Host)
 		case "/guide/install":
+			w.Header().Set("Link", "</style.css>; rel=preload; as=style")
+			w.WriteHeader(http.StatusEarlyHints)
 			fmt.Fprint(w, framed("Install", "Unpack it."))
 		default:
 			w.Header().Set("ETag", `"own"`)
@@ -215,8 +219,16 @@ func TestASitesOwnPageForAMissingOneStays(t *testing.T) {
 	if r := get("/guide/instal", forPeople); r.Status != 404 || string(r.Body) != framed("Lost", "You are lost.") || r.Header.Get("ETag") != `"own"` {
 		t.Errorf("without the widget: %d %v %s", r.Status, r.Header, r.Body)
 	}
-	if r := get("/guide/instal", "application/json"); r.Status != 404 || !strings.Contains(string(r.Body), `"title":"Install"`) {
-		t.Errorf("JSON: %d %s", r.Status, r.Body)
+	if r := get("/guide/instal", "application/json"); r.Status != 404 || !strings.Contains(string(r.Body), `"title":"Install"`) || r.Header.Get("X-Upstream") != "" {
+		t.Errorf("JSON: %d %v %s", r.Status, r.Header, r.Body)
+	}
+	hints := 0
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got1xxResponse: func(int, textproto.MIMEHeader) error {
+		hints++
+		return nil
+	}})
+	if resp, err := s.Open(ctx, caddytest.Request{Method: "GET", Path: "/guide/install", Key: "-"}); err != nil || resp.Body.Close() != nil || hints != 1 {
+		t.Errorf("%d early hints, %v", hints, err)
 	}
 	s.Load("", site("\t\twidget inject\n"))
 	s.Ready("acme")

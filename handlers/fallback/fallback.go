@@ -81,20 +81,31 @@ const maxBody = 1 << 20
 // 404, with nil, or responds with 404, if take wants that response by its header.
 // If serve returns false, the client gets what the site has for it.
 func NotFound(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler, take func(http.Header) bool, serve func(*Response) bool) error {
+	h, before := w.Header(), w.Header().Clone()
 	s := holdResponse(w, func(status int, h http.Header) bool { return status != http.StatusNotFound || !take(h) })
+	s.header = nil // so that early hints are sent, too
 	s.kept = new(bytes.Buffer)
 	err := next.ServeHTTP(s, r)
 	var he caddyhttp.HandlerError
-	switch {
-	case s.dropped:
-		if !serve(&Response{s.header, s.kept.Bytes()}) {
-			return s.sendKept()
-		}
-		return nil
-	case s.status == 0 && errors.As(err, &he) && he.StatusCode == http.StatusNotFound && serve(nil):
+	failed := s.status == 0 && errors.As(err, &he) && he.StatusCode == http.StatusNotFound
+	if !s.dropped && !failed {
+		return err
+	}
+	after := h.Clone()
+	clear(h)
+	maps.Copy(h, before)
+	var own *Response
+	if s.dropped {
+		own = &Response{after, s.kept.Bytes()}
+	}
+	if serve(own) {
 		return nil
 	}
-	s.release()
+	clear(h)
+	maps.Copy(h, after)
+	if s.dropped {
+		return s.sendKept()
+	}
 	return err
 }
 
@@ -158,7 +169,7 @@ func (w *siteResponse) WriteHeader(status int) {
 		w.dropped = !w.send(status, w.Header())
 		w.release()
 	}
-	if w.header == nil { // else it may be an early hint of something that is dropped
+	if w.header == nil && !w.dropped { // else it may be an early hint of something that is dropped
 		w.ResponseWriter.WriteHeader(status)
 	}
 }
