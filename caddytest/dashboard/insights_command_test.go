@@ -3,6 +3,7 @@ package dashboard
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -144,6 +145,18 @@ func commandsShowExportAndErase(t *testing.T) {
 	if out := run("report", "acme"); !strings.Contains(out, "## Missing pages") || !strings.Contains(out, `1 × /old\|page, linked from https:`) {
 		t.Errorf("%s", out)
 	}
+	caddytest.Write(t, root, map[string]string{"old.html": "<title>Launch</title><main><h1>Launch</h1><p>" + launch() + "</p></main>"})
+	caddytest.Until(t, "the page is public", func() bool { return s.Do(caddytest.Request{Method: "GET", Path: "/old.md", Key: "-"}).Status == 200 })
+	if err := os.Rename(filepath.Join(root, "old.html"), filepath.Join(root, "launch.html")); err != nil {
+		t.Fatal(err)
+	}
+	caddytest.Until(t, "the page has moved", func() bool { return run("moved", "acme", "--caddyfile") == "redir /old.html /launch.html permanent\n" })
+	if out := run("moved", "acme"); !strings.Contains(out, "/old.html  /launch.html  proved, 100 %") {
+		t.Errorf("%s", out)
+	}
+	if out := run("moved", "acme", "--json"); !strings.Contains(out, `"proved": true`) || !strings.Contains(out, `"title": "Launch"`) {
+		t.Errorf("%s", out)
+	}
 	backup := filepath.Join(dir, "backup.db")
 	run("insights", "backup", backup)
 	if info, err := os.Stat(backup); err != nil || info.Size() == 0 {
@@ -184,4 +197,13 @@ func commandsShowExportAndErase(t *testing.T) {
 	if err != nil || !strings.Contains(out, "zzzqqqxxx") {
 		t.Errorf("%v\n%s", err, out)
 	}
+}
+
+// launch is a text that is long enough to be recognized elsewhere.
+func launch() string {
+	var b strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&b, "At second %d the pilot of rocket %d reads gauge %d. ", i, i*i, 100-i)
+	}
+	return b.String()
 }
