@@ -1,6 +1,7 @@
 package reach
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"strings"
@@ -138,6 +139,43 @@ func (s *Gate) memberOf(name string, d *retrieval.Document) (g *Gate, own string
 		g, own = v.members[0].Gate, rest // which takes as long
 	}
 	return g, own, nil
+}
+
+// openedOnSites returns what a reader has opened on the sites of a group, by lock.
+func (v *View) openedOnSites(visit *visit) map[int32][]*Page {
+	opened := make(map[int32][]*Page)
+	for _, m := range v.members {
+		hash := visit.hash()
+		m.mu.Lock()
+		r := cmp.Or(m.readers[hash], m.olderReaders[hash])
+		m.mu.Unlock()
+		if r == nil {
+			continue
+		}
+		r.mu.Lock()
+		for lock, pages := range r.opened {
+			for _, p := range pages {
+				if p = v.pages[In(m.Name, p.Page)]; p != nil && len(opened[lock]) < 2 {
+					opened[lock] = append(opened[lock], p)
+				}
+			}
+		}
+		r.mu.Unlock()
+	}
+	return opened
+}
+
+// learn notes what a reader's own request for a page of a group has found, for
+// searches of the group.
+func (s *Gate) learn(ctx context.Context, d *retrieval.Document, open bool) {
+	visit := visitOf(ctx)
+	if visit == nil || d == nil || Incomplete(ctx) {
+		return
+	}
+	if p := s.View().pages[d.Page]; p.shows(d) && p.locked() {
+		r := s.rightsOf(visit)
+		r.check("own "+d.Page, func(context.Context, *check) { r.count(p, open) })
+	}
 }
 
 // awaitMembers is awaitComplete for each site of a group.

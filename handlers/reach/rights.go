@@ -132,10 +132,10 @@ func (r *rights) lastOpened() map[int32][]*Page {
 	}
 }
 
-// try tries canaries, those first that opened before. What is tried never
-// depends on what the reader asks. It returns how many those are that are tried
-// at once.
-func (r *rights) try(v *View) (canaries int) {
+// try tries canaries, those first that opened before, or elsewhere. What is tried
+// never depends on what the reader asks. It returns how many those are that are
+// tried at once.
+func (r *rights) try(v *View, elsewhere map[int32][]*Page) (canaries int) {
 	turn := int(r.until.Unix() / int64(openedFor/time.Second))
 	each := 1
 	if r.who.presents() {
@@ -145,7 +145,7 @@ func (r *rights) try(v *View) (canaries int) {
 	var rest []*lock
 	for _, l := range v.locks {
 		var pages []*Page
-		for _, p := range r.before[l.number] {
+		for _, p := range slices.Concat(r.before[l.number], elsewhere[l.number]) {
 			if now := v.pages[p.Page]; now != nil && now.lock == l.number {
 				pages = append(pages, now)
 			}
@@ -422,7 +422,7 @@ func (s *Gate) Searched(ctx context.Context) *Search {
 	found.probes = maxProbes
 	begins := r.begun.CompareAndSwap(false, true)
 	if begins {
-		found.probes -= r.try(v)
+		found.probes -= r.try(v, v.openedOnSites(visit))
 	}
 	wait, cancel := context.WithTimeout(ctx, readerWait)
 	defer cancel()
@@ -560,7 +560,9 @@ func (s *Search) locked(d *retrieval.Document) *Page {
 func (s *Gate) CanOpen(ctx context.Context, name string, d *retrieval.Document) bool {
 	if s.Members != nil {
 		of, own, page := s.memberOf(name, d)
-		return of != nil && of.CanOpen(ctx, own, page)
+		open := of != nil && of.CanOpen(ctx, own, page)
+		s.learn(ctx, d, open)
+		return open
 	}
 	s.awaitComplete(ctx)
 	v := s.View()
