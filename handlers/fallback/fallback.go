@@ -79,34 +79,31 @@ const maxBody = 1 << 20
 
 // NotFound gives the request to the site, and calls serve where that fails with
 // 404, with nil, or responds with 404, if take wants that response by its header.
-// If serve returns false, the client gets what the site has for it.
+// If serve returns false, the client gets what the site has for it. Nothing else
+// is held back, so that early hints and WebSockets pass.
 func NotFound(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler, take func(http.Header) bool, serve func(*Response) bool) error {
-	h, before := w.Header(), w.Header().Clone()
 	s := holdResponse(w, func(status int, h http.Header) bool { return status != http.StatusNotFound || !take(h) })
-	s.header = nil // so that early hints are sent, too
-	s.kept = new(bytes.Buffer)
+	before := s.header
+	s.header, s.kept = nil, new(bytes.Buffer)
 	err := next.ServeHTTP(s, r)
 	var he caddyhttp.HandlerError
-	failed := s.status == 0 && errors.As(err, &he) && he.StatusCode == http.StatusNotFound
-	if !s.dropped && !failed {
+	if !s.dropped && (s.status != 0 || !errors.As(err, &he) || he.StatusCode != http.StatusNotFound) {
 		return err
 	}
-	after := h.Clone()
-	clear(h)
-	maps.Copy(h, before)
-	var own *Response
-	if s.dropped {
-		own = &Response{after, s.kept.Bytes()}
+	header := w.Header().Clone()
+	s.setHeader(before)
+	if !s.dropped {
+		if serve(nil) {
+			return nil
+		}
+		s.setHeader(header)
+		return err
 	}
-	if serve(own) {
+	if serve(&Response{header, s.kept.Bytes()}) {
 		return nil
 	}
-	clear(h)
-	maps.Copy(h, after)
-	if s.dropped {
-		return s.sendKept()
-	}
-	return err
+	s.setHeader(header)
+	return s.sendKept()
 }
 
 // Answered gives the request to the site, and reports whether it responded.
@@ -156,10 +153,15 @@ func (w *siteResponse) release() {
 	if w.header == nil || w.dropped {
 		return
 	}
+	w.setHeader(w.header)
+	w.header = nil
+}
+
+// setHeader replaces the header of the response.
+func (w *siteResponse) setHeader(by http.Header) {
 	h := w.ResponseWriter.Header()
 	clear(h)
-	maps.Copy(h, w.header)
-	w.header = nil
+	maps.Copy(h, by)
 }
 
 // WriteHeader implements http.ResponseWriter.
