@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -133,7 +134,8 @@ func (g *registry) SiteAt(host string) *site.Site {
 }
 
 // Served returns the sites that a route serves at a host: those that it names,
-// else see ServesAt. They are in the order of their names.
+// else see ServesAt. They are in the order of their names, groups after the others,
+// whose pages are there.
 func (g *registry) Served(names []string, host string) (sites []*site.Site) {
 	there := g.at(host)
 	if len(there) == 0 || len(names) > 0 {
@@ -144,6 +146,9 @@ func (g *registry) Served(names []string, host string) (sites []*site.Site) {
 			sites = append(sites, r.Site)
 		}
 	}
-	slices.SortFunc(sites, func(x, y *site.Site) int { return strings.Compare(x.Name, y.Name) })
+	slices.SortFunc(sites, func(x, y *site.Site) int {
+		group := map[bool]int{true: 1}
+		return cmp.Or(group[x.Members != nil]-group[y.Members != nil], strings.Compare(x.Name, y.Name))
+	})
 	return sites
 }
