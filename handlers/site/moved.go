@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/moved"
@@ -31,7 +32,7 @@ func (s *Pages) Moved(ctx context.Context, path string) (m Moved) {
 	gone := s.former(path)
 	m.Former = gone != nil
 	switch d := s.At(path); {
-	case d != nil && pathOf(d) != path: // at another form of its address
+	case d != nil && pathOf(d) != path && s.view.IsPublic(d): // at another form of its address
 		places = []moved.Place{{Address: moved.Address(pathOf(d))}}
 	case d == nil && gone != nil:
 		places, proved, open = gone.Places, gone.Proved, gone.Open
@@ -87,7 +88,8 @@ func (m Moved) Location() string {
 	if err != nil {
 		return m.Pages[0].URL
 	}
-	return (&url.URL{Path: u.Path, RawPath: u.RawPath, Fragment: u.Fragment}).String()
+	path := "/" + strings.TrimLeft(u.Path, "/") // two slashes would begin another host
+	return (&url.URL{Path: path, RawPath: u.RawPath, Fragment: u.Fragment}).String()
 }
 
 // pathOf is the path of a page's URL.

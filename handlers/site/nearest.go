@@ -21,10 +21,11 @@ type names struct {
 }
 
 const (
-	maxNearest    = 5 // pages
-	maxUnknown    = 8 // words of a path that no page has
-	maxCorrection = 3 // words of pages for one that none has
-	minBeginning  = 6 // letters of a word whose beginning is looked up
+	maxNearest    = 5  // pages
+	maxKnown      = 30 // words of a path that pages have
+	maxUnknown    = 8  // words of a path that no page has
+	maxCorrection = 3  // words of pages for one that none has
+	minBeginning  = 6  // letters of a word whose beginning is looked up
 	// ordinary words, of so many pages and of half of them, tell no page from
 	// another.
 	ordinary = 20
@@ -49,10 +50,12 @@ func (s *Pages) Nearest(path string) (pages []*retrieval.Document) {
 			scores[i] += weight * math.Log(1+float64(len(s.Public))/float64(len(in)))
 		}
 	}
-	looked := 0
+	used, looked := 0, 0
 	words.Split(pagePath(path), func(word string, plain bool) {
 		if len(n.pages[word]) > 0 {
-			add(word, 1)
+			if used++; used <= maxKnown {
+				add(word, 1)
+			}
 			return
 		}
 		if looked++; !plain || looked > maxUnknown {
