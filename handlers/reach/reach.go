@@ -117,7 +117,7 @@ type View struct {
 	// front is the front page, or another one, if strangers get it.
 	front *Page
 	// byURL are the pages by where they are served.
-	byURL func() map[string]*Page
+	byURL func() map[string][]*Page
 	// documents are those of the index that the view is of, and replaced is
 	// closed when there is another view.
 	documents []*retrieval.Document
@@ -166,12 +166,10 @@ func (v *View) Document(d *retrieval.Document) *retrieval.Document {
 // at returns the pages at a URL: the one that a stranger's request found there,
 // or was refused, and one that a reader has found there.
 func (v *View) at(u string) (pages []*Page) {
-	if p := v.byURL()[u]; p != nil { // one of several documents of a page
-		pages = append(pages, p)
-	}
+	pages = slices.Clone(v.byURL()[u]) // one of several documents of a page
 	u, _, anchor := strings.Cut(u, "#")
-	if p := v.byURL()[u]; anchor && p != nil {
-		pages = append(pages, p)
+	if anchor {
+		pages = append(pages, v.byURL()[u]...)
 	}
 	v.eachFound(func(page string, m moved) {
 		if p := v.pages[page]; m.url == u && p != nil && content(p.Document) == m.content {
@@ -316,13 +314,13 @@ func (s *Gate) showComplete(v *View) {
 	}
 }
 
-// pagesByURL makes byURL. Of pages at one URL, which were asked for at different
-// moments, it has one that is not public.
-func (v *View) pagesByURL() map[string]*Page {
-	at := make(map[string]*Page, len(v.pages))
+// pagesByURL makes byURL. There may be several pages at one URL: they were asked
+// for at different moments, or sites of a group have no URL of their own.
+func (v *View) pagesByURL() map[string][]*Page {
+	at := make(map[string][]*Page, len(v.pages))
 	for _, p := range v.pages {
-		if other := at[p.URL]; p.State != Duplicate && (other == nil || other.State == Public) {
-			at[p.URL] = p
+		if p.State != Duplicate {
+			at[p.URL] = append(at[p.URL], p)
 		}
 	}
 	return at
