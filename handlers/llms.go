@@ -176,6 +176,7 @@ func (l *LLMs) serve(ctx context.Context, w http.ResponseWriter, r *http.Request
 		if !live.CanOpen(ctx, name, d) {
 			return next.ServeHTTP(w, r)
 		}
+		reach.Keep(r, markdownKey, true)
 		return fallback.UnlessFile(w, r, next, hasFile, func() error { return l.page(w, r, live, d, false) })
 	}
 	d := live.Pages().At(path)
@@ -216,6 +217,15 @@ func LinksOf(r *http.Request) (head, body string) {
 	links, _ := reach.Kept(r, linksKey).([2]string)
 	return links[0], links[1]
 }
+
+// markdownKey is what a request keeps for which there is Markdown if the site has
+// nothing.
+const markdownKey = "docs_markdown"
+
+// HasResponse reports whether something else than the site responds to a request
+// for which the site has nothing: a page is Markdown there, or the path is one of
+// the API.
+func HasResponse(r *http.Request) bool { return reach.Kept(r, markdownKey) != nil || likeAPI(r) }
 
 // siteAt returns the site that a request is for, and the path in it: of the
 // sites of a route the one with the longest path in its URL.

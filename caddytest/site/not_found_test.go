@@ -295,3 +295,54 @@ func BenchmarkAMissingPage(b *testing.B) {
 		}
 	}
 }
+
+// What else responds where the site has nothing comes before redirects and lists:
+// Markdown, the API, and the operator's handle_errors.
+func TestAMissingPageLeavesOtherResponses(t *testing.T) {
+	files := map[string]string{"index.html": framed("Acme", "Rockets."), "guide/engine.html": framed("Engine", longText("engine"))}
+	dir := caddytest.Folder(t, files)
+	s := caddytest.Start(t, "site acme {\n\troot "+dir+"\n\tmoved redirect\n}\ngroup aaa {\n\tsites acme\n\torganization acme\n}", "http://:0 {\n\troot "+dir+"\n\tdocs\n\tfile_server\n}\n")
+	s.Ready("acme")
+	s.Ready("aaa")
+	caddytest.AllAsked(t, "acme")
+	get := func(path, accept string) *caddytest.Response {
+		return s.Do(caddytest.Request{Method: "GET", Path: path, Key: "-", Header: map[string]string{"Accept": accept}})
+	}
+	// The group has no pages of its own here.
+	if r := get("/guide/engine", forPeople); r.Status != 301 || r.Header.Get("Location") != "/guide/engine.html" {
+		t.Errorf("another form of the address: %d %v", r.Status, r.Header)
+	}
+	for _, path := range []string{"/guide/engine.md", "/index.md"} {
+		for _, accept := range []string{forPeople, "application/json", "text/markdown", "*/*"} {
+			if r := get(path, accept); r.Status != 200 || !strings.HasPrefix(r.Header.Get("Content-Type"), "text/markdown") {
+				t.Errorf("%s for %s: %d %v", path, accept, r.Status, r.Header)
+			}
+		}
+	}
+	for _, accept := range []string{"application/json", "*/*"} {
+		if r := get("/v1/nothing", accept); r.Error(t).Code != "unknown_path" {
+			t.Errorf("the API for %s: %d %s", accept, r.Status, r.Body)
+		}
+	}
+
+	s = caddytest.Start(t, "", "http://:0 {\n\thandle_path /docs/* {\n\t\troot "+dir+"\n\t\tdocs below\n\t\tfile_server\n\t}\n\thandle_errors {\n\t\t@docs path /docs/*\n\t\trespond @docs \"own page\" 404\n\t}\n}\n")
+	s.Ready("below")
+	caddytest.AllAsked(t, "below")
+	if r := get("/docs/nothing", forPeople); r.Status != 404 || string(r.Body) != "own page" {
+		t.Errorf("handle_errors: %d %s", r.Status, r.Body)
+	}
+}
+
+// Of two sites, one below the other, one responds.
+func TestAMissingPageIsOfOneSite(t *testing.T) {
+	outer := caddytest.Folder(t, map[string]string{"index.html": framed("Acme", "Rockets."), "engine.html": framed("Engine", longText("engine"))})
+	inner := caddytest.Folder(t, map[string]string{"index.html": framed("Below", "Boats."), "sail.html": framed("Sail", longText("sail"))})
+	s := caddytest.Start(t, "", "http://:0 {\n\tdocs outer {\n\t\troot "+outer+"\n\t\torganization acme\n\t\twidget inject\n\t}\n\thandle_path /below/* {\n\t\troot "+inner+"\n\t\tdocs inner {\n\t\t\torganization acme\n\t\t\twidget inject\n\t\t}\n\t\tfile_server\n\t}\n\thandle {\n\t\troot "+outer+"\n\t\tfile_server\n\t}\n}\n")
+	s.Ready("outer")
+	caddytest.AllAsked(t, "outer")
+	caddytest.AllAsked(t, "inner")
+	r := s.Do(caddytest.Request{Method: "GET", Path: "/below/engine", Key: "-", Header: map[string]string{"Accept": forPeople}})
+	if n := strings.Count(string(r.Body), "data-docs-missing"); r.Status != 404 || n != 1 || !strings.Contains(string(r.Body), `<a href="/below/">Home</a>`) {
+		t.Errorf("%d lists: %d %s", n, r.Status, r.Body)
+	}
+}

@@ -57,7 +57,7 @@ func (f *frames) of(ctx context.Context, live *site.Site) *frame {
 		return k.frame
 	}
 	var made *frame
-	for _, path := range []string{live.Prefix() + "/404.html", ""} {
+	for _, path := range []string{root(live) + "/404.html", ""} {
 		if made == nil {
 			made = newFrame(live.Reach.Shown(context.WithoutCancel(ctx), path))
 		}

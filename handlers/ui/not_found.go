@@ -2,6 +2,7 @@ package ui
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -70,7 +71,7 @@ func (n *NotFound) Validate() error {
 }
 
 func (n *NotFound) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
-	if reach.IsInside(r) || !mayBePage(r.URL.Path) || !n.App().AwaitStart(r.Context()) {
+	if reach.IsInside(r) || !mayBePage(r.URL.Path) || handlers.HasResponse(r) || !n.App().AwaitStart(r.Context()) {
 		return next.ServeHTTP(w, r)
 	}
 	live, at, release := handlers.Hold(n.App(), n.Sites, r)
@@ -124,9 +125,13 @@ func (m *missing) reads(mediaType string) bool {
 	return get && strings.Contains(m.r.Header.Get("Accept"), mediaType) && html == (mediaType == "text/html")
 }
 
+// repliedKey is what a request keeps to which a site's page for a missing one
+// responds: it may be below another site.
+const repliedKey = "docs_not_found"
+
 // takes reports whether a 404 of the site is held back. All are counted.
 func (m *missing) takes(h http.Header) bool {
-	if !m.live.Known() {
+	if !m.live.Known() || reach.Kept(m.r, repliedKey) != nil {
 		return false
 	}
 	if m.redirects() {
@@ -161,12 +166,12 @@ func (m *missing) serve(own *fallback.Response) bool {
 	moved := m.movedTo()
 	texts, lang := handlers.Texts(m.r)
 	p := &missingPage{
-		T: texts, Lang: lang, Home: m.live.Prefix() + "/", Style: template.CSS(askStyle), //nolint:gosec // ours
+		T: texts, Lang: lang, Home: root(m.live) + "/", Style: template.CSS(askStyle), //nolint:gosec // ours
 		Moved: moved.Proved,
 	}
 	if m.Ask {
 		p.Search = stripped(m.r) + "/v1/" + handlers.APIAsk + "/" + m.live.Name
-		name := strings.TrimSuffix(strings.TrimPrefix(m.path, m.live.Prefix()), path.Ext(m.path))
+		name := strings.TrimSuffix(strings.TrimPrefix(m.path, root(m.live)), path.Ext(m.path))
 		p.Query = strings.Join(strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
 	}
 	base := handlers.BaseURL(m.live, m.r)
@@ -278,6 +283,7 @@ func (m *missing) writeJSON(p *missingPage) {
 // write sends a body with the status 404. It may name a page that only this reader
 // can open.
 func (m *missing) write(contentType string, body []byte) {
+	reach.Keep(m.r, repliedKey, true)
 	h := m.w.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
@@ -290,6 +296,9 @@ func (m *missing) write(contentType string, body []byte) {
 	}
 }
 
+// root is the path that a site's pages are below, also where its host is not known.
+func root(live *site.Site) string { return cmp.Or(live.Prefix(), strings.TrimSuffix(live.Reach.Prefix, "/")) }
+
 // handlesErrors reports whether the operator's handle_errors has something for a
 // page that isn't there.
 func handlesErrors(r *http.Request) bool {
@@ -298,6 +307,8 @@ func handlesErrors(r *http.Request) bool {
 	if server == nil || server.Errors == nil || repl == nil {
 		return false
 	}
+	r = r.WithContext(r.Context())
+	r.URL = handlers.OriginalURL(r)
 	repl.Set("http.error.status_code", http.StatusNotFound)
 	defer repl.Delete("http.error.status_code")
 	return responds(r, server.Errors.Routes)
