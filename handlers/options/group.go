@@ -40,7 +40,7 @@ func (g *Group) Validate() error {
 		"root": s.Root != "", "sitemap": s.Sitemap != "", "sources": s.SourcesRaw != nil, "allow_private": s.AllowPrivate,
 		"versions": s.Versions != nil, "languages": s.Languages != nil, "kinds": s.Kinds != nil, "include": s.Include != nil, "exclude": s.Exclude != nil,
 		"clean_urls": s.CleanURLs, "anchors": s.Anchors != "", "watch": s.Watch != "", "poll_interval": s.PollInterval != 0,
-		"edit_url": s.EditURL != "", "locks": s.Locks != "",
+		"edit_url": s.EditURL != "", "locks": s.Locks != "", "moved": s.Moved != "",
 	} {
 		if set {
 			c.Fail(field, "is an option of the group's sites, not of the group; leave it out")

@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"maps"
 	"net/http"
+	"net/url"
 	"path"
 	"strconv"
 	"strings"
@@ -116,7 +117,16 @@ func (m *missing) movedTo() *site.Moved {
 	return m.moved
 }
 
-func (m *missing) redirects() bool { return m.live.Config.Moved == "redirect" && m.movedTo().Proved }
+// redirects reports whether the client is sent to where the page has moved. A page
+// on another host is none that this one serves.
+func (m *missing) redirects() bool {
+	if m.live.Config.Moved != "redirect" || !m.movedTo().Proved {
+		return false
+	}
+	u, err := url.Parse(m.movedTo().Pages[0].URL)
+	host := site.WithoutPort(m.r.Host)
+	return err == nil && (u.Host == "" || site.WithoutPort(u.Host) == host || m.live.Host() == site.WithoutPort(u.Host))
+}
 
 // reads reports whether the client reads a body, and prefers a type.
 func (m *missing) reads(mediaType string) bool {
@@ -297,7 +307,9 @@ func (m *missing) write(contentType string, body []byte) {
 }
 
 // root is the path that a site's pages are below, also where its host is not known.
-func root(live *site.Site) string { return cmp.Or(live.Prefix(), strings.TrimSuffix(live.Reach.Prefix, "/")) }
+func root(live *site.Site) string {
+	return cmp.Or(live.Prefix(), strings.TrimSuffix(live.Reach.Prefix, "/"))
+}
 
 // handlesErrors reports whether the operator's handle_errors has something for a
 // page that isn't there.
