@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -106,6 +107,27 @@ func (q *request) stateForm() (state string, note string, err error) {
 		return "", "", fail(http.StatusBadRequest, "The state must be new, done or dismissed.")
 	}
 	return state, strings.TrimSpace(q.PostFormValue("note")), nil
+}
+
+// saveState stores what stateForm reads for a group, by a method of the store.
+// unknown is what to say where there is no such group.
+func (q *request) saveState(set func(s *insights.Store, ctx context.Context, in insights.Scope, group, state, note string) error, unknown string) error {
+	state, note, err := q.stateForm()
+	if err != nil {
+		return err
+	}
+	store, err := q.insights()
+	if err != nil {
+		return err
+	}
+	err = set(store, q.Context(), q.scope(), q.PostFormValue("group"), state, note)
+	if errors.Is(err, insights.ErrUnknown) {
+		return fail(http.StatusNotFound, unknown)
+	}
+	if err != nil {
+		return q.stored(err)
+	}
+	return nil
 }
 
 // back redirects to the page that a form was on, with its filters and the

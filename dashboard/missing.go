@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -121,20 +120,8 @@ func counted(all []insights.Requests) []string {
 }
 
 func setMissing(q *request) error {
-	state, note, err := q.stateForm()
-	if err != nil {
+	if err := q.saveState((*insights.Store).SetMissing, "Nobody has asked for this address, or it was erased."); err != nil {
 		return err
-	}
-	store, err := q.insights()
-	if err != nil {
-		return err
-	}
-	err = store.SetMissing(q.Context(), q.scope(), q.PostFormValue("group"), state, note)
-	if errors.Is(err, insights.ErrUnknown) {
-		return fail(http.StatusNotFound, "Nobody has asked for this address, or it was erased.")
-	}
-	if err != nil {
-		return q.stored(err)
 	}
 	return q.back("missing")
 }

@@ -115,20 +115,8 @@ func gap(q *request) error {
 }
 
 func setGap(q *request) error {
-	state, note, err := q.stateForm()
-	if err != nil {
+	if err := q.saveState((*insights.Store).SetGap, "Nobody has asked this, or it was erased."); err != nil {
 		return err
-	}
-	store, err := q.insights()
-	if err != nil {
-		return err
-	}
-	err = store.SetGap(q.Context(), q.scope(), q.PostFormValue("group"), state, note)
-	if errors.Is(err, insights.ErrUnknown) {
-		return fail(http.StatusNotFound, "Nobody has asked this, or it was erased.")
-	}
-	if err != nil {
-		return q.stored(err)
 	}
 	if q.PostFormValue("list") == "" {
 		return q.redirect(q.at("unanswered/question"), url.Values{"group": {q.PostFormValue("group")}})

@@ -124,7 +124,7 @@ func TestMovedPagesAreNamedToThoseWhoCanOpenThem(t *testing.T) {
 				said := header.Get("Location") + " " + string(body)
 				for i, p := range c.Pages {
 					if !c.Opens(r, i) && (strings.Contains(said, p.Word) || strings.Contains(said, strings.TrimSuffix(p.Path, ".html"))) {
-						t.Errorf("%s asks for %s and is told of %s: %d %s", r.Name, m.old, p.Path, status, said)
+						t.Errorf("%s asks for %s and gets the name of %s: %d %s", r.Name, m.old, p.Path, status, said)
 					}
 				}
 				to := c.Pages[m.page].Path

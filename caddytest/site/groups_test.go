@@ -15,7 +15,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-// twoSites are sites at hosts of their own, with lines in the block of the first,
+// twoSites are sites at separate hosts, with lines in the block of the first,
 // and a block with the API of the group acme.
 func twoSites(docs, blog, lines string) string {
 	return fmt.Sprintf(`http://docs.acme.test:0 {
@@ -124,7 +124,7 @@ func TestTheLocksOfASiteHoldInItsGroup(t *testing.T) {
 	for _, path := range []string{"/v1/page/acme"} {
 		locked, missing := ask(path, `{"path":"docs/staff/payload"}`, map[string]string{}), ask(path, `{"path":"docs/staff/nothing"}`, map[string]string{})
 		if locked.Status != missing.Status || locked.Error(t).Error != missing.Error(t).Error {
-			t.Errorf("a locked page is told from one that is missing: %s, %s", locked.Body, missing.Body)
+			t.Errorf("a locked page differs from one that is missing: %s, %s", locked.Body, missing.Body)
 		}
 	}
 	if r := ask("/v1/search/acme", `{"query":"kerosene"}`, map[string]string{"X-Bad": "yes"}); r.Status != http.StatusForbidden {

@@ -244,7 +244,7 @@ func TestASitesOwnPageForAMissingOneStays(t *testing.T) {
 	}
 }
 
-// What moved behind a lock is named to nobody who can't open it, and what came
+// A page that moved behind a lock is named only to readers who can open it, and one
 // from behind one not to those who could not read it there.
 func TestAMoveNamesNoLockedPage(t *testing.T) {
 	dir := caddytest.Folder(t, map[string]string{
@@ -308,7 +308,7 @@ func TestAMissingPageLeavesOtherResponses(t *testing.T) {
 	get := func(path, accept string) *caddytest.Response {
 		return s.Do(caddytest.Request{Method: "GET", Path: path, Key: "-", Header: map[string]string{"Accept": accept}})
 	}
-	// The group has no pages of its own here.
+	// No pages of the group are here.
 	if r := get("/guide/engine", forPeople); r.Status != 301 || r.Header.Get("Location") != "/guide/engine.html" {
 		t.Errorf("another form of the address: %d %v", r.Status, r.Header)
 	}

@@ -23,9 +23,9 @@ type Source struct {
 	Open func(t *testing.T) retrieval.Source
 	// Change changes the text of a page. The source notices it by itself.
 	Change func(t *testing.T)
-	// Break takes away what the source reads: its file, its server. Mend puts it
+	// Break takes away what the source reads: its file, its server. Restore puts it
 	// back.
-	Break, Mend func(t *testing.T)
+	Break, Restore func(t *testing.T)
 }
 
 // patience bounds what a source may take to notice something.
@@ -228,7 +228,7 @@ func (s Source) failing(t *testing.T) {
 	for _, f := range files[:1] { // from a snapshot of before, also that must end
 		_, _ = before.Read(t.Context(), f)
 	}
-	s.Mend(t)
+	s.Restore(t)
 	if got := s.snapshot(t, src).Files(); len(got) != len(files) {
 		t.Errorf("once it is back, it has %d pages, and had %d", len(got), len(files))
 	}

@@ -41,8 +41,8 @@ func TestItIsASource(t *testing.T) {
 			s.(*source).interval = 10 * time.Millisecond
 			return s
 		},
-		Change: write(changed),
-		Break:  write(`[{"id":`), // half written
-		Mend:   write(changed),
+		Change:  write(changed),
+		Break:   write(`[{"id":`), // half written
+		Restore: write(changed),
 	}.Test(t)
 }

@@ -62,7 +62,7 @@ func (g *group) of(sites map[string]*live) (members []*live) {
 	return members
 }
 
-// check returns errors for sites of groups that are not defined. Those of folders
+// checkGroups returns errors for sites of groups that are not defined. Those of folders
 // may come later.
 func (a *App) checkGroups(sites map[string]*live) error {
 	var errs []error

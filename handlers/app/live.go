@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -147,8 +146,14 @@ func (g *registry) Served(names []string, host string) (sites []*site.Site) {
 		}
 	}
 	slices.SortFunc(sites, func(x, y *site.Site) int {
-		group := map[bool]int{true: 1}
-		return cmp.Or(group[x.Members != nil]-group[y.Members != nil], strings.Compare(x.Name, y.Name))
+		switch group := x.Members != nil; {
+		case group == (y.Members != nil):
+			return strings.Compare(x.Name, y.Name)
+		case group:
+			return 1
+		default:
+			return -1
+		}
 	})
 	return sites
 }

@@ -67,7 +67,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 			inDocs("\t\tgroup acme {\n\t\t\tsites docs\n\t\t}\n\t\tsite acme {\n\t\t\troot /srv\n\t\t}"),
 			`site: acme is the name of a group; choose another one; write: site <name>, like: site acme, at Caddyfile:6`,
 		},
-		"a group with pages of its own": {
+		"a group with pages": {
 			inDocs("\t\tgroup acme {\n\t\t\troot /srv\n\t\t}"),
 			`group acme: root is a word of site and the directive docs, not of this block, at Caddyfile:4`,
 		},

@@ -126,7 +126,7 @@ func (s *Site) Roots() (roots []string) {
 	return roots
 }
 
-// HasPages reports whether a source has pages of its own, and does not add to
+// HasPages reports whether a source has separate pages, and does not add to
 // those of others.
 func (s *Site) HasPages() bool {
 	return slices.ContainsFunc(s.AllSources(), func(o NamedSource) bool {

@@ -315,7 +315,7 @@ func (s *Gate) showComplete(v *View) {
 }
 
 // pagesByURL makes byURL. There may be several pages at one URL: they were asked
-// for at different moments, or sites of a group have no URL of their own.
+// for at different moments, or sites of a group have no URL.
 func (v *View) pagesByURL() map[string][]*Page {
 	at := make(map[string][]*Page, len(v.pages))
 	for _, p := range v.pages {

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/moved"
 	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
@@ -51,7 +52,7 @@ func (s *Pages) Nearest(path string) (pages []*retrieval.Document) {
 		}
 	}
 	used, looked := 0, 0
-	words.Split(pagePath(path), func(word string, plain bool) {
+	words.Split(moved.Address(path), func(word string, plain bool) {
 		if len(n.pages[word]) > 0 {
 			if used++; used <= maxKnown {
 				add(word, 1)
@@ -101,7 +102,7 @@ func (s *Pages) words() *names {
 		for i, d := range s.Public {
 			p := ""
 			if u, err := url.Parse(d.URL); err == nil {
-				p = pagePath(u.Path)
+				p = moved.Address(u.Path)
 			}
 			words.Split(p+" "+d.Title, func(word string, _ bool) {
 				if in := n.pages[word]; len(in) == 0 || in[len(in)-1] != int32(i) {

@@ -17,6 +17,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/agents"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/moved"
 )
 
 // Pages are the site's pages as they are served at one moment.
@@ -103,9 +104,9 @@ func (r *Site) Pages() *Pages {
 // key is what byPath has the page at a URL by: its path, in a group with the host.
 func (s *Pages) key(u *url.URL) string {
 	if s.site.Members != nil {
-		return strings.ToLower(u.Host) + pagePath(u.Path)
+		return strings.ToLower(u.Host) + moved.Address(u.Path)
 	}
-	return pagePath(u.Path)
+	return moved.Address(u.Path)
 }
 
 // inOrder sorts pages as the site presents them: the front page, then those of
@@ -156,24 +157,10 @@ func partOf(d *retrieval.Document) string {
 	return d.Breadcrumbs[0]
 }
 
-// pagePath is the path of a page without what its forms differ in: a slash at
-// the end, index, an extension.
-func pagePath(p string) string {
-	p = path.Clean("/" + p)
-	switch ext := path.Ext(p); ext {
-	case ".html", ".htm", ".md", ".mdx":
-		p = strings.TrimSuffix(p, ext)
-	}
-	if p == "/index" {
-		return "/"
-	}
-	return strings.TrimSuffix(p, "/index")
-}
-
 // At returns the page that is served at a path of the site, nil if there
 // is none. Whether the reader can open it is not asked.
 func (s *Pages) At(p string) *retrieval.Document {
-	d := s.byPath[pagePath(p)]
+	d := s.byPath[moved.Address(p)]
 	if d == nil {
 		return nil
 	}
@@ -228,7 +215,7 @@ func (s *Pages) Named(name string) *retrieval.Document {
 	}
 	path := "/" + strings.TrimPrefix(u.Path, "/")
 	for _, p := range []string{path, s.site.Prefix() + path} {
-		if d := s.byPath[pagePath(p)+"#"+u.Fragment]; d != nil {
+		if d := s.byPath[moved.Address(p)+"#"+u.Fragment]; d != nil {
 			return d
 		}
 		if d := s.At(p); d != nil {

@@ -181,10 +181,10 @@ func TestADescriptionIsASource(t *testing.T) {
 	}
 	write(pets)(t)
 	sourcetest.Source{
-		Open:   func(*testing.T) retrieval.Source { return &Source{File: file, Below: "reference", Renderer: "redoc"} },
-		Change: write(strings.Replace(pets, "Show a pet", "Look at a pet", 1)),
-		Break:  write(`{"openapi": "3.0.0", "paths": {`), // half written
-		Mend:   write(pets),
+		Open:    func(*testing.T) retrieval.Source { return &Source{File: file, Below: "reference", Renderer: "redoc"} },
+		Change:  write(strings.Replace(pets, "Show a pet", "Look at a pet", 1)),
+		Break:   write(`{"openapi": "3.0.0", "paths": {`), // half written
+		Restore: write(pets),
 	}.Test(t)
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)

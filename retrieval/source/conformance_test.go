@@ -32,7 +32,7 @@ func TestAFolderIsASource(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
-		Mend: func(t *testing.T) {
+		Restore: func(t *testing.T) {
 			if err := os.Rename(dir+"-away", dir); err != nil {
 				t.Fatal(err)
 			}
@@ -52,8 +52,8 @@ func TestASitemapIsASource(t *testing.T) {
 			s.Interval = 10 * time.Millisecond
 			return s
 		},
-		Change: func(*testing.T) { site.text("/a", "<h1>Another</h1>") },
-		Break:  func(*testing.T) { site.set("/sitemap.xml", down) },
-		Mend:   func(*testing.T) { site.text("/sitemap.xml", urlset("SITE/a", "SITE/b")) },
+		Change:  func(*testing.T) { site.text("/a", "<h1>Another</h1>") },
+		Break:   func(*testing.T) { site.set("/sitemap.xml", down) },
+		Restore: func(*testing.T) { site.text("/sitemap.xml", urlset("SITE/a", "SITE/b")) },
 	}.Test(t)
 }
