@@ -1,16 +1,15 @@
 package ui
 
 import (
-	"bytes"
 	"cmp"
-	_ "embed"
 	"encoding/json"
 	"errors"
-	"html/template"
+	"html"
 	"maps"
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -176,17 +175,15 @@ func (m *missing) serve(own *fallback.Response) bool {
 	moved := m.movedTo()
 	texts, lang := handlers.Texts(m.r)
 	p := &missingPage{
-		T: texts, Lang: lang, Home: root(m.live) + "/", Style: template.CSS(askStyle), //nolint:gosec // ours
-		Moved: moved.Proved,
+		T: texts, Lang: lang, Home: root(m.live) + "/", Moved: moved.Proved,
 	}
 	if m.Ask {
 		p.Search = stripped(m.r) + "/v1/" + handlers.APIAsk + "/" + m.live.Name
 		name := strings.TrimSuffix(strings.TrimPrefix(m.path, root(m.live)), path.Ext(m.path))
 		p.Query = strings.Join(strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
 	}
-	base := handlers.BaseURL(m.live, m.r)
 	for _, d := range m.live.Pages().Instead(m.path, *moved) {
-		p.Pages = append(p.Pages, missingLink{d.Title, site.Absolute(base, d.URL)})
+		p.Pages = append(p.Pages, missingLink{d.Title, d.URL})
 	}
 	switch {
 	case m.reads("application/json"):
@@ -229,8 +226,7 @@ type missingPage struct {
 	T             map[string]string
 	Lang, Home    string
 	Search, Query string // where to search, "" for nowhere, and the words of the path
-	Style         template.CSS
-	Moved, Framed bool
+	Moved         bool
 	Pages         []missingLink
 }
 
@@ -239,33 +235,74 @@ type missingLink struct {
 	URL   string `json:"url"`
 }
 
-//go:embed not_found.html
-var missingText string
+// missingStyle is for the page in the frame of a site that has no form for these
+// elements.
+const missingStyle = `<style>.docs-missing {max-width: 44rem; margin: 0 auto; padding: 2rem 1rem}
+.docs-missing h1 {font-size: 2rem; font-weight: 600; line-height: 1.3; margin: 0 0 1rem}
+.docs-missing ul {list-style: disc; margin: 1rem 0; padding-left: 1.5rem}
+.docs-missing a {text-decoration: underline}
+.docs-missing input {border: 1px solid; padding: .3rem .6rem; margin: 1rem 0}</style>
+`
 
-var missingTemplates = template.Must(template.New(missingTemplate).Parse(missingText))
-
-const missingTemplate = "missing"
-
-// execute makes a part of the page.
-func (p *missingPage) execute(name string) []byte {
-	var b bytes.Buffer
-	_ = missingTemplates.ExecuteTemplate(&b, name, p) // tests execute them all
-	return b.Bytes()
+// page returns the page in the site's frame, or in its own. A template would take
+// most of the time of a miss.
+func (m *missing) page(p *missingPage) []byte {
+	title := html.EscapeString(p.T["notFound"])
+	if f := m.frames.of(m.r.Context(), m.live); f != nil {
+		return slices.Concat(f.toTitle, []byte(title), f.toContent, []byte(p.content(missingStyle)), f.end)
+	}
+	return []byte(`<!doctype html>
+<html lang="` + p.Lang + `">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="robots" content="noindex">
+<title>` + title + `</title>
+<style>` + askStyle + `</style>
+</head>
+<body>
+<main>
+` + p.content("") + `</main>
+</body>
+</html>
+`)
 }
 
-// page returns the page in the site's frame, or in its own.
-func (m *missing) page(p *missingPage) []byte {
-	f := m.frames.of(m.r.Context(), m.live)
-	if f == nil {
-		return p.execute(missingTemplate)
+// content is the part of the page that is not its frame.
+func (p *missingPage) content(style string) string {
+	search := ""
+	if p.Search != "" {
+		search = `<form method="get" action="` + html.EscapeString(p.Search) + `" role="search"><input type="search" name="q" value="` +
+			html.EscapeString(p.Query) + `" aria-label="` + html.EscapeString(p.T["field"]) + `" maxlength="1000" required> <button>` +
+			html.EscapeString(p.T["search"]) + "</button></form>\n"
 	}
-	p.Framed = true
-	return bytes.Join([][]byte{f.toTitle, []byte(template.HTMLEscapeString(p.T["notFound"])), f.toContent, p.execute("content"), f.end}, nil)
+	return `<div class="docs-missing" lang="` + p.Lang + `" data-docs-missing>` + "\n" + style +
+		"<h1>" + html.EscapeString(p.T["notFound"]) + "</h1>\n" + p.list() + search +
+		`<p><a href="` + html.EscapeString(p.Home) + `">` + html.EscapeString(p.T["home"]) + "</a></p>\n</div>\n"
+}
+
+// list names the pages, if there are any.
+func (p *missingPage) list() string {
+	if len(p.Pages) == 0 {
+		return ""
+	}
+	introduction := p.T["instead"]
+	if p.Moved {
+		introduction = p.T["movedTo"]
+	}
+	var b strings.Builder
+	b.WriteString("<p>" + html.EscapeString(introduction) + "</p>\n<ul>")
+	for _, l := range p.Pages {
+		b.WriteString(`<li><a href="` + html.EscapeString(l.URL) + `">` + html.EscapeString(cmp.Or(l.Title, l.URL)) + "</a></li>")
+	}
+	b.WriteString("</ul>\n")
+	return b.String()
 }
 
 // list sends the site's own page with the list in it.
 func (m *missing) list(own *fallback.Response, p *missingPage) bool {
-	page := withList(own.Body, p.execute("own"))
+	nav := `<nav lang="` + p.Lang + `" aria-label="` + html.EscapeString(p.T["instead"]) + `" data-docs-missing>` + p.list() + `</nav>`
+	page := withList(own.Body, []byte(nav))
 	if page == nil || len(p.Pages) == 0 {
 		return false
 	}
@@ -280,6 +317,10 @@ func (m *missing) list(own *fallback.Response, p *missingPage) bool {
 
 // writeJSON sends the list for a program.
 func (m *missing) writeJSON(p *missingPage) {
+	base := handlers.BaseURL(m.live, m.r)
+	for i := range p.Pages {
+		p.Pages[i].URL = site.Absolute(base, p.Pages[i].URL)
+	}
 	body, _ := json.Marshal(struct { // strings and a boolean
 		Error   string        `json:"error"`
 		Code    string        `json:"code"`
@@ -302,7 +343,7 @@ func (m *missing) write(contentType string, body []byte) {
 	h.Add("Vary", "Accept, Accept-Language")
 	m.w.WriteHeader(http.StatusNotFound)
 	if m.r.Method != http.MethodHead {
-		_, _ = m.w.Write(body) //nolint:gosec // a template escaped it; an error means that the client is gone
+		_, _ = m.w.Write(body) //nolint:gosec // what is not ours is escaped; an error means that the client is gone
 	}
 }
 
