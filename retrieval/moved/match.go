@@ -23,7 +23,7 @@ const (
 	leastShare = .15
 	// compared is how many shingles are compared at a time, of all pages that are
 	// looked for: a limit of memory. leastCompared are of each.
-	compared, leastCompared = 2 << 20, 128
+	compared, leastCompared = 1 << 20, 128
 	// places is how many of a page are kept, the likeliest first.
 	places = 3
 )
@@ -52,7 +52,8 @@ type found struct {
 type hunt struct {
 	pages []*sought
 	// keys are the different shingles of pages in order, of which of[from[i]] to
-	// of[from[i+1]] have keys[i]. bucket has the first of each upper half.
+	// of[from[i+1]] have keys[i]. bucket has the first of those with the same
+	// upper bits.
 	keys   []uint32
 	from   []int32
 	of     []int32
@@ -66,8 +67,12 @@ type hunt struct {
 
 type hit struct{ key, document int32 }
 
+// bucketBits tell buckets apart. With as many buckets as keys at most, each has a
+// few.
+const bucketBits = 20
+
 func newHunt(pages []*sought, documents int) *hunt {
-	x := &hunt{pages: pages, bucket: make([]int32, 1<<16+1), sizes: make([]int, documents)}
+	x := &hunt{pages: pages, bucket: make([]int32, 1<<bucketBits+1), sizes: make([]int, documents)}
 	var all []uint64
 	for i, p := range pages {
 		for _, h := range p.shingles {
@@ -78,12 +83,12 @@ func newHunt(pages []*sought, documents int) *hunt {
 	for _, v := range all {
 		if h := uint32(v >> 32); len(x.keys) == 0 || x.keys[len(x.keys)-1] != h { //nolint:gosec // its upper half
 			x.keys, x.from = append(x.keys, h), append(x.from, int32(len(x.of))) //nolint:gosec // limited by compared
-			x.bucket[h>>16+1]++
+			x.bucket[h>>(32-bucketBits)+1]++
 		}
 		x.of = append(x.of, int32(uint32(v))) //nolint:gosec // its lower half
 	}
 	x.from = append(x.from, int32(len(x.of))) //nolint:gosec // as above
-	for i := range 1 << 16 {
+	for i := range 1 << bucketBits {
 		x.bucket[i+1] += x.bucket[i]
 	}
 	x.last, x.holders = make([]int32, len(x.keys)), make([]uint8, len(x.keys))
@@ -95,7 +100,7 @@ func (x *hunt) look(number int, shingles []uint32) {
 	mark := int32(number + 1) //nolint:gosec // an index
 	x.sizes[number] = len(shingles)
 	for _, h := range shingles {
-		from, to := x.bucket[h>>16], x.bucket[h>>16+1]
+		from, to := x.bucket[h>>(32-bucketBits)], x.bucket[h>>(32-bucketBits)+1]
 		if from == to {
 			continue
 		}
@@ -112,7 +117,7 @@ func (x *hunt) look(number int, shingles []uint32) {
 
 // count finishes: each page has what was found, the largest share first.
 func (x *hunt) count() {
-	shared := make(map[[2]int32]int32)
+	var shared []uint64 // the number of a page and that of a document, for each shingle that both have
 	repeated := func(key int32) bool { return x.holders[key] > common || x.from[key+1]-x.from[key] > common }
 	for key := range x.keys {
 		if !repeated(int32(key)) { //nolint:gosec // an index
@@ -124,15 +129,21 @@ func (x *hunt) count() {
 	for _, h := range x.hits {
 		if !repeated(h.key) {
 			for _, p := range x.of[x.from[h.key]:x.from[h.key+1]] {
-				shared[[2]int32{p, h.document}]++
+				shared = append(shared, uint64(p)<<32|uint64(h.document)) //nolint:gosec // indexes
 			}
 		}
 	}
-	for at, n := range shared {
-		p := x.pages[at[0]]
-		if share := float64(n) / float64(p.own); share >= leastShare {
-			p.found = append(p.found, found{document: int(at[1]), size: x.sizes[at[1]], share: share})
+	slices.Sort(shared)
+	for len(shared) > 0 {
+		n := 1
+		for n < len(shared) && shared[n] == shared[0] {
+			n++
 		}
+		p, document := x.pages[shared[0]>>32], int(uint32(shared[0])) //nolint:gosec // its lower half
+		if share := float64(n) / float64(p.own); share >= leastShare {
+			p.found = append(p.found, found{document: document, size: x.sizes[document], share: share})
+		}
+		shared = shared[n:]
 	}
 	for _, p := range x.pages {
 		slices.SortFunc(p.found, func(a, b found) int {

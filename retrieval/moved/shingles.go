@@ -40,26 +40,37 @@ func mix(words *[span]uint64) uint32 {
 	return uint32(h >> 32) //nolint:gosec // its upper half
 }
 
+// lowered has the ASCII letters in lower case and digits, 0 for what is no part
+// of a word.
+var lowered = func() (t [utf8.RuneSelf]byte) {
+	for c := range byte(utf8.RuneSelf) {
+		if r := unicode.ToLower(rune(c)); unicode.IsLetter(r) || unicode.IsDigit(r) {
+			t[c] = byte(r)
+		}
+	}
+	return t
+}()
+
 // eachWord calls do with the hash of each word of a text. In scripts without
 // spaces, each letter is a word.
 func eachWord(text string, do func(uint64)) {
 	const seed, prime = 14695981039346656037, 1099511628211 // FNV-1a
 	h, in := uint64(seed), false
 	for i := 0; i < len(text); {
-		c := rune(text[i])
-		size, alone := 1, false
-		var letter bool
-		switch {
-		case c >= utf8.RuneSelf:
-			c, size = utf8.DecodeRuneInString(text[i:])
-			letter = unicode.IsLetter(c) || unicode.IsNumber(c) || unicode.IsMark(c)
-			alone = letter && unicode.In(c, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
-			c = unicode.ToLower(c)
-		case 'A' <= c && c <= 'Z':
-			c, letter = c|0x20, true
-		default:
-			letter = 'a' <= c && c <= 'z' || '0' <= c && c <= '9'
+		if c := text[i]; c < utf8.RuneSelf {
+			i++
+			if c = lowered[c]; c != 0 {
+				h, in = (h^uint64(c))*prime, true
+			} else if in {
+				do(h)
+				h, in = seed, false
+			}
+			continue
 		}
+		c, size := utf8.DecodeRuneInString(text[i:])
+		letter := unicode.IsLetter(c) || unicode.IsNumber(c) || unicode.IsMark(c)
+		alone := letter && unicode.In(c, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+		c = unicode.ToLower(c)
 		if in && (!letter || alone) {
 			do(h)
 			h, in = seed, false
@@ -84,7 +95,7 @@ func shinglesOf(d *retrieval.Document, to []uint32) []uint32 {
 
 // lowest returns the n lowest of different shingles, in order.
 func lowest(shingles []uint32, n int) []uint32 {
-	if limit := uint64(8*n) << 32 / uint64(max(1, len(shingles))); limit < 1<<32 { // most likely n of them are below
+	if limit := uint64(2*n) << 32 / uint64(max(1, len(shingles))); limit < 1<<32 { // most likely n of them are below
 		var few []uint32
 		for _, h := range shingles {
 			if uint64(h) < limit {
