@@ -174,6 +174,7 @@ func (l *LLMs) serve(ctx context.Context, w http.ResponseWriter, r *http.Request
 	if name, ok := strings.CutSuffix(path, ".md"); ok {
 		d := live.Pages().AtMarkdown(path)
 		if !live.CanOpen(ctx, name, d) {
+			reach.Keep(r, forMarkdownKey, true)
 			return next.ServeHTTP(w, r)
 		}
 		reach.Keep(r, markdownKey, true)
@@ -226,6 +227,13 @@ const markdownKey = "docs_markdown"
 // for which the site has nothing: a page is Markdown there, or the path is one of
 // the API.
 func HasResponse(r *http.Request) bool { return reach.Kept(r, markdownKey) != nil || likeAPI(r) }
+
+// forMarkdownKey is what a request for the Markdown of a page keeps that isn't there.
+const forMarkdownKey = "docs_for_markdown"
+
+// ForMarkdown reports whether a request is for the Markdown of a page that isn't
+// there, where that of others is.
+func ForMarkdown(r *http.Request) bool { return reach.Kept(r, forMarkdownKey) != nil }
 
 // siteAt returns the site that a request is for, and the path in it: of the
 // sites of a route the one with the longest path in its URL.

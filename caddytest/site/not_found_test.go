@@ -67,6 +67,11 @@ func TestAMovedPageIsRedirected(t *testing.T) {
 			t.Errorf("%s: %s", method, got)
 		}
 	}
+	for _, path := range []string{"/guide/engine.md", "/guide/engine.html.md"} {
+		if got := location("GET", path); got != "301 /manual/motor.html.md" {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
 	if got := get("GET", "/guide/engine.html").Header.Get("Cache-Control"); got != "private, no-cache" {
 		t.Errorf("Cache-Control: %s", got)
 	}

@@ -110,7 +110,11 @@ type missing struct {
 // movedTo returns where the page has moved.
 func (m *missing) movedTo() *site.Moved {
 	if m.moved == nil {
-		moved := m.live.Pages().Moved(handlers.AsReader(m.r), m.path)
+		page := m.path
+		if handlers.ForMarkdown(m.r) {
+			page = strings.TrimSuffix(page, ".md")
+		}
+		moved := m.live.Pages().Moved(handlers.AsReader(m.r), page)
 		m.moved = &moved
 	}
 	return m.moved
@@ -209,6 +213,9 @@ func (m *missing) redirect() {
 	}
 	m.count(status)
 	to, fragment, found := strings.Cut(m.movedTo().Location(), "#")
+	if handlers.ForMarkdown(m.r) {
+		to, found = m.live.MarkdownURL(to), false
+	}
 	if query := m.r.URL.RawQuery; query != "" {
 		to += "?" + query
 	}
