@@ -197,6 +197,24 @@ func TestAHeadingThatIsTheQueryComesFirst(t *testing.T) {
 	}
 }
 
+// Paths of an API have many words in common, some joined by dots.
+func TestAHeadingWrittenAsTheQueryComesFirst(t *testing.T) {
+	docs := manual()
+	for _, name := range []string{"Calls", "Keys", "Queues", "Messages", "Records"} {
+		all, one := "POST /v1/accounts/{account}/"+name+".json", "POST /v1/accounts/{account}/"+name+"/{id}.json"
+		docs = append(docs, page(name+"/all", "Make one of the "+name, all, "The request "+all+" makes one of the "+name+" for an account, and GET "+all+" lists the "+name+"."), page(name+"/one", "Change it", one, "The request changes it."))
+	}
+	x := opened(t, Options{}, docs...)
+	for _, name := range []string{"Calls", "Queues"} {
+		query := "POST /v1/accounts/{account}/" + name + "/{id}.json"
+		for _, query := range []string{query, strings.ToLower(query)} {
+			if got := pages(search(t, x, retrieval.Query{Text: query})); got[0] != name+"/one" {
+				t.Errorf("%q finds %v", query, got)
+			}
+		}
+	}
+}
+
 // A manual on one page is behind the pages that it repeats, but pages that share
 // sections with many others are not.
 func TestAPageThatRepeatsOthersIsBehindThem(t *testing.T) {

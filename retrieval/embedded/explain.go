@@ -60,6 +60,9 @@ func (g *generation) explain(q *retrieval.Query, p *parsedQuery, similar *simila
 	if p.names(g.docs[page].Title) {
 		added = append(added, "the title is the query")
 	}
+	if slices.ContainsFunc(g.docs[page].Sections, func(s retrieval.Section) bool { return p.wrote(s.Heading) }) {
+		added = append(added, "a heading is written like the query")
+	}
 	if similar != nil {
 		added = append(added, fmt.Sprintf("similarity %.2f, of at most %.2f", similar.of[section], similar.top))
 	}

@@ -107,6 +107,12 @@ func (p *parsedQuery) names(title string) bool {
 	return slices.Equal(p.plain, words.Plain(words.Unnumbered(title)))
 }
 
+// wrote reports whether a heading is a query of several words letter by letter
+// that is more than words, such as GET /users/{id}.
+func (p *parsedQuery) wrote(heading string) bool {
+	return len(heading) == len(p.text) && len(p.plain) > 1 && strings.ContainsAny(heading, "/_{}()[]<>=$:") && strings.EqualFold(heading, p.text)
+}
+
 // headed returns a function of what a section's heading adds that is a query of
 // several words, or has them in order, or is written like an identifier of one
 // word. An anchor that is the query marks what it names. Thousands of pages may

@@ -132,6 +132,7 @@ func (g *generation) rank(p *parsedQuery, scopes []judgement, allowed []bool, s 
 	}
 	known, headed := p.knownIDF(), p.headed()
 	var best, bestPage float32
+	var named []uint32 // pages whose title is the query, or a heading as it is written
 	for page := range uint32(len(g.docs)) {
 		if s.page[page] == 0 || allowed != nil && !allowed[page] {
 			continue
@@ -145,8 +146,15 @@ func (g *generation) rank(p *parsedQuery, scopes []judgement, allowed []bool, s 
 				continue
 			}
 			v += title + headingBonus*likeness(headings[i], known, headingIDF[i])
+			section := &g.docs[page].Sections[i]
 			if headings[i] > (1-rounding)*known {
-				v += known * headed(&g.docs[page].Sections[i])
+				v += known * headed(section)
+			}
+			if p.wrote(section.Heading) && g.factor[page] > repeatsFactor && !slices.Contains(named, page) {
+				named = append(named, page)
+				for j := range p.words {
+					v += p.words[j].mostGain()
+				}
 			}
 			sections[i] = v
 			if v > first {
@@ -164,7 +172,6 @@ func (g *generation) rank(p *parsedQuery, scopes []judgement, allowed []bool, s 
 	}
 	s.evidence = evidence * best / bestPage
 	var top float32
-	var named []uint32 // pages whose title is the query
 	for _, page := range s.order {
 		value, factor := s.value[page]+s.evidence*s.page[page], g.factor[page]*scopes[g.scope[page]].kind
 		if factor > repeatsFactor && known-s.titleHits[page] < rounding*known && p.names(g.docs[page].Title) {
