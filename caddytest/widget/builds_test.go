@@ -58,7 +58,7 @@ var builds = []struct {
 		"starlight", "[data-open-modal]", "[data-open-modal]", "", "!document.querySelector('site-search dialog').open",
 	},
 	{
-		"Docusaurus", "docusaurus build --out-dir OUT", nil,
+		"Docusaurus", "docusaurus build --no-minify --out-dir OUT", nil,
 		"docusaurus", ".DocSearch-Button", ".DocSearch-Button", "/", "!document.querySelector('.DocSearch-Modal')",
 	},
 }
