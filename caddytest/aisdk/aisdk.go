@@ -10,8 +10,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 
@@ -152,11 +150,7 @@ type Outcome struct {
 	IsError bool               `json:"isError"`
 }
 
-// dir is where this package's sources, and with them package.json, are.
-func dir() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Dir(file)
-}
+func dir() string { return npm.Folder("caddytest/aisdk") }
 
 // Install installs the clients next to this package.
 func Install(ctx context.Context) error { return npm.Install(ctx, dir()) }

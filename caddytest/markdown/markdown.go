@@ -8,8 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
-	"path/filepath"
-	"runtime"
 	"testing"
 
 	"github.com/caddy-docs/caddy-docs/caddytest/npm"
@@ -27,8 +25,7 @@ type Renderers struct {
 // as its option linkify does.
 func Start(t testing.TB, fuzzy bool) *Renderers {
 	t.Helper()
-	_, file, _, _ := runtime.Caller(0)
-	dir := filepath.Dir(file)
+	dir := npm.Folder("caddytest/markdown")
 	if err := npm.Install(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}

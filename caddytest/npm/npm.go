@@ -35,9 +35,21 @@ func checkNode(ctx context.Context) error {
 	return nil
 }
 
+// Folder returns the path of a folder of the repository that has a package.json,
+// from below which the test runs.
+func Folder(name string) string {
+	folder := filepath.FromSlash(name)
+	for up := ""; len(up) < 40; up = filepath.Join(up, "..") {
+		if _, err := os.Stat(filepath.Join(up, folder, "package.json")); err == nil {
+			return filepath.Join(up, folder)
+		}
+	}
+	return folder // an error names it
+}
+
 // Install installs the packages that the lock file in dir names, or its
-// package.json where there is none, unless they are there already. Test binaries that call it at the same time wait for each
-// other.
+// package.json where there is none, unless they are there already. Test binaries
+// that call it at the same time wait for each other.
 func Install(ctx context.Context, dir string) error {
 	if err := checkNode(ctx); err != nil {
 		return err
