@@ -3,6 +3,9 @@ package openapi
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -211,4 +214,81 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A description at a URL is fetched again only if it has changed. What is no whole
+// description is an error, so that the last good one stays.
+func TestADescriptionIsFetched(t *testing.T) {
+	text, bodies, asked := pets, 0, 0
+	var instead http.HandlerFunc
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		if instead != nil {
+			instead(w, r)
+			return
+		}
+		tag := fmt.Sprintf("%q", fmt.Sprint(len(text)))
+		w.Header().Set("ETag", tag)
+		if r.Header.Get("If-None-Match") == tag {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		bodies++
+		_, _ = io.WriteString(w, text)
+	}))
+	defer server.Close()
+	s := &Source{File: server.URL + "/pets.yaml", Below: "reference", Renderer: "redoc", AllowPrivate: true}
+	titles := func() string {
+		t.Helper()
+		snap, err := s.Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := ""
+		for _, f := range snap.Files() {
+			content, err := snap.Read(t.Context(), f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all += string(content.Data)
+		}
+		return all
+	}
+	if all := titles() + titles(); strings.Count(all, "# Show a pet") != 2 || bodies != 1 || asked != 2 {
+		t.Errorf("%d requests, %d with a body: %s", asked, bodies, all)
+	}
+	text = strings.Replace(pets, "Show a pet", "Show one of the pets", 1)
+	if all := titles(); !strings.Contains(all, "# Show one of the pets") {
+		t.Errorf("after the change: %s", all)
+	}
+	for name, bad := range map[string]http.HandlerFunc{
+		"500": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
+		"a web page": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, "<!doctype html><title>Sign in</title>")
+		},
+		"cut": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "9999")
+			_, _ = io.WriteString(w, text)
+		},
+		"nothing": func(http.ResponseWriter, *http.Request) {},
+		"private": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "file:///etc/passwd", http.StatusFound)
+		},
+		"a large one": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, text+strings.Repeat(" ", MaxSize))
+		},
+	} {
+		instead = bad
+		if snap, err := s.Snapshot(t.Context()); err == nil {
+			t.Errorf("%s: no error but %v", name, snap.Files())
+		}
+	}
+	instead = nil
+	if all := titles(); !strings.Contains(all, "# Show one of the pets") {
+		t.Errorf("afterwards: %s", all)
+	}
+	s.AllowPrivate = false
+	if _, err := s.Snapshot(t.Context()); err == nil || !strings.Contains(err.Error(), "private") {
+		t.Errorf("a private address: %v", err)
+	}
 }
