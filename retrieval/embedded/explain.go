@@ -60,7 +60,7 @@ func (g *generation) explain(q *retrieval.Query, p *parsedQuery, similar *simila
 	if p.names(g.docs[page].Title) {
 		added = append(added, "the title is the query")
 	}
-	if slices.ContainsFunc(g.docs[page].Sections, func(s retrieval.Section) bool { return p.wrote(s.Heading) }) {
+	if p.written() && slices.ContainsFunc(g.docs[page].Sections, func(s retrieval.Section) bool { return strings.EqualFold(s.Heading, p.text) }) {
 		added = append(added, "a heading is written like the query")
 	}
 	if similar != nil {

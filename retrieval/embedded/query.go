@@ -107,10 +107,10 @@ func (p *parsedQuery) names(title string) bool {
 	return slices.Equal(p.plain, words.Plain(words.Unnumbered(title)))
 }
 
-// wrote reports whether a heading is a query of several words letter by letter
-// that is more than words, such as GET /users/{id}.
-func (p *parsedQuery) wrote(heading string) bool {
-	return len(heading) == len(p.text) && len(p.plain) > 1 && strings.ContainsAny(heading, "/_{}()[]<>=$:") && strings.EqualFold(heading, p.text)
+// written reports whether a query is of several words and more than words, such
+// as GET /users/{id}.
+func (p *parsedQuery) written() bool {
+	return len(p.plain) > 1 && strings.ContainsAny(p.text, "/_{}()[]<>=$:")
 }
 
 // headed returns a function of what a section's heading adds that is a query of

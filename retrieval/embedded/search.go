@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
@@ -130,7 +131,7 @@ func (g *generation) rank(p *parsedQuery, scopes []judgement, allowed []bool, s 
 	if p.keywords() {
 		evidence, secondShare = keywordEvidence, keywordSecond
 	}
-	known, headed := p.knownIDF(), p.headed()
+	known, headed, written := p.knownIDF(), p.headed(), p.written()
 	var best, bestPage float32
 	var named []uint32 // pages whose title is the query, or a heading as it is written
 	for page := range uint32(len(g.docs)) {
@@ -146,11 +147,11 @@ func (g *generation) rank(p *parsedQuery, scopes []judgement, allowed []bool, s 
 				continue
 			}
 			v += title + headingBonus*likeness(headings[i], known, headingIDF[i])
-			section := &g.docs[page].Sections[i]
 			if headings[i] > (1-rounding)*known {
-				v += known * headed(section)
+				v += known * headed(&g.docs[page].Sections[i])
 			}
-			if p.wrote(section.Heading) && g.factor[page] > repeatsFactor && !slices.Contains(named, page) {
+			if written && headings[i] > 0 && strings.EqualFold(g.docs[page].Sections[i].Heading, p.text) &&
+				g.factor[page] > repeatsFactor && !slices.Contains(named, page) {
 				named = append(named, page)
 				for j := range p.words {
 					v += p.words[j].mostGain()
