@@ -2,6 +2,7 @@ package moved
 
 import (
 	"cmp"
+	"math/bits"
 	"path"
 	"slices"
 	"strings"
@@ -52,12 +53,13 @@ type found struct {
 type hunt struct {
 	pages []*sought
 	// keys are the different shingles of pages in order, of which of[from[i]] to
-	// of[from[i+1]] have keys[i]. bucket has the first of those with the same
-	// upper bits.
-	keys   []uint32
-	from   []int32
-	of     []int32
-	bucket []int32
+	// of[from[i+1]] have keys[i]. bucket has the first of those that are the same
+	// without their last bits, so many that a bucket has a few keys.
+	keys     []uint32
+	from     []int32
+	of       []int32
+	bucket   []int32
+	lastBits int
 	// Of each key: the last document that has it, and how many have.
 	last    []int32
 	holders []uint8
@@ -67,12 +69,8 @@ type hunt struct {
 
 type hit struct{ key, document int32 }
 
-// bucketBits tell buckets apart. With as many buckets as keys at most, each has a
-// few.
-const bucketBits = 20
-
 func newHunt(pages []*sought, documents int) *hunt {
-	x := &hunt{pages: pages, bucket: make([]int32, 1<<bucketBits+1), sizes: make([]int, documents)}
+	x := &hunt{pages: pages, sizes: make([]int, documents)}
 	var all []uint64
 	for i, p := range pages {
 		for _, h := range p.shingles {
@@ -80,15 +78,17 @@ func newHunt(pages []*sought, documents int) *hunt {
 		}
 	}
 	slices.Sort(all)
+	x.lastBits = 32 - min(bits.Len(uint(len(all))), 24)
+	x.bucket = make([]int32, 1<<(32-x.lastBits)+1)
 	for _, v := range all {
 		if h := uint32(v >> 32); len(x.keys) == 0 || x.keys[len(x.keys)-1] != h { //nolint:gosec // its upper half
 			x.keys, x.from = append(x.keys, h), append(x.from, int32(len(x.of))) //nolint:gosec // limited by compared
-			x.bucket[h>>(32-bucketBits)+1]++
+			x.bucket[h>>x.lastBits+1]++
 		}
 		x.of = append(x.of, int32(uint32(v))) //nolint:gosec // its lower half
 	}
 	x.from = append(x.from, int32(len(x.of))) //nolint:gosec // as above
-	for i := range 1 << bucketBits {
+	for i := range len(x.bucket) - 1 {
 		x.bucket[i+1] += x.bucket[i]
 	}
 	x.last, x.holders = make([]int32, len(x.keys)), make([]uint8, len(x.keys))
@@ -100,7 +100,7 @@ func (x *hunt) look(number int, shingles []uint32) {
 	mark := int32(number + 1) //nolint:gosec // an index
 	x.sizes[number] = len(shingles)
 	for _, h := range shingles {
-		from, to := x.bucket[h>>(32-bucketBits)], x.bucket[h>>(32-bucketBits)+1]
+		from, to := x.bucket[h>>x.lastBits], x.bucket[h>>x.lastBits+1]
 		if from == to {
 			continue
 		}
