@@ -150,7 +150,7 @@ func (g *generation) rank(p *parsedQuery, scopes []judgement, allowed []bool, s 
 			if headings[i] > (1-rounding)*known {
 				v += known * headed(&g.docs[page].Sections[i])
 			}
-			if written && headings[i] > 0 && strings.EqualFold(g.docs[page].Sections[i].Heading, p.text) &&
+			if written && headings[i] > .5*headingIDF[i] && strings.EqualFold(g.docs[page].Sections[i].Heading, p.text) &&
 				g.factor[page] > repeatsFactor && !slices.Contains(named, page) {
 				named = append(named, page)
 				for j := range p.words {
