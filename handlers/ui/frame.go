@@ -81,6 +81,7 @@ var here = regexp.MustCompile(`\saria-current=("[^"]*"|'[^']*'|[^\s>]+)`)
 type nav struct {
 	element string
 	from    int
+	within  int // elements of the same name that are open in it
 	links   int
 	away    bool
 }
@@ -132,8 +133,11 @@ func newFrame(page []byte, path string) *frame {
 			if kind == html.SelfClosingTagToken {
 				break
 			}
-			if t.Data == "nav" || t.Data == "aside" {
+			switch n := len(navs) - 1; {
+			case t.Data == "nav" || t.Data == "aside" || attribute(t, "role") == "navigation":
 				navs = append(navs, nav{element: t.Data, from: from})
+			case n >= 0 && navs[n].element == t.Data:
+				navs[n].within++
 			}
 			switch {
 			case t.Data == "main" || attribute(t, "role") == "main":
@@ -151,7 +155,11 @@ func newFrame(page []byte, path string) *frame {
 			case t.Data == "script" && skipped >= 0:
 				cuts = append(cuts, cut{from: skipped, to: at})
 			}
-			if n := len(navs) - 1; n >= 0 && navs[n].element == t.Data {
+			switch n := len(navs) - 1; {
+			case n < 0 || navs[n].element != t.Data:
+			case navs[n].within > 0:
+				navs[n].within--
+			default:
 				if navs[n].links > 0 && !navs[n].away {
 					cuts = append(cuts, cut{from: navs[n].from, to: at})
 				}

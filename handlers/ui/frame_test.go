@@ -11,6 +11,8 @@ func TestAFrameIsAPageWithoutItsContent(t *testing.T) {
 		head + "<nav><a href=/a aria-current='page'>A</a></nav><main><article>x</article><nav><a rel=next href=/b>B</a></nav></main><footer>F</footer>": "<nav><a href=/a>A</a></nav><main><article>|</article></main><footer>F</footer>",
 		head + "<div role=main><div>x</div></div><aside><a href=#b>B</a></aside>":                                                                       "<div role=main>|</div>",
 		head + "<article>x</article><aside><a href=#b>B</a><a href=/c>C</a></aside>":                                                                    "<article>|</article><aside><a href=#b>B</a><a href=/c>C</a></aside>",
+		head + "<main>x</main><footer><div role=navigation><div><a rel=next href=/b>B</a></div> or </div>F</footer>":                                    "<main>|</main><footer>F</footer>",
+		head + "<div role=navigation><div><a href=/b>B</a></div></div><main>x</main>":                                                                   "<div role=navigation><div><a href=/b>B</a></div></div><main>|</main>",
 		head + "<nav><aside><a href=#b>B</a></aside></nav><main>x</main>":                                                                               "<main>|</main>",
 		head + "<script src=a.js></script><script>let a</script><script type=module>let b</script><main>x</main>":                                       "<script>let a</script><main>|</main>",
 		head + "<main>x<main>y</main></main>":                                                                                                           "", head + "<main>x</main><main>y</main>": "", head + "<article>x</article><article>y</article>": "",
