@@ -266,7 +266,7 @@ func (c *check) sections(ctx context.Context, to *retrieval.Document, left []tar
 		}
 		served := ids(body)
 		without(func(anchor string) bool { return served[anchor] || served[url.PathEscape(anchor)] })
-		// A page that a script makes has none of its own ids either.
+		// The HTML of a page that a script makes has none of the page's IDs either.
 		own, there := 0, 0
 		for i := range to.Sections {
 			if a := to.Sections[i].Anchor; a != "" {
