@@ -1,6 +1,7 @@
 package assistant
 
 import (
+	"iter"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -85,45 +86,66 @@ func stems(text string, l language.Language) map[string]bool {
 	return m
 }
 
+// The kinds of characters that fields tells apart.
+const (
+	between = iota
+	letter
+	joint // part of a word between letters
+	east
+)
+
+var asciiKinds = func() (kinds [utf8.RuneSelf]byte) {
+	for c := range kinds {
+		switch {
+		case isASCIIAlnum(byte(c)) || strings.IndexByte("_@$", byte(c)) >= 0:
+			kinds[c] = letter
+		case strings.IndexByte("-./:", byte(c)) >= 0:
+			kinds[c] = joint
+		}
+	}
+	return kinds
+}()
+
+// kindAt returns the kind of the character at text[i] and its length in bytes.
+func kindAt(text string, i int) (kind byte, size int) {
+	if c := text[i]; c < utf8.RuneSelf {
+		return asciiKinds[c], 1
+	}
+	r, size := utf8.DecodeRuneInString(text[i:])
+	switch {
+	case eastern(r):
+		return east, size
+	case unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r):
+		return letter, size
+	}
+	return between, size
+}
+
 // fields yields words: runs of letters, digits and the signs that join the
 // parts of identifiers; runs of eastern script separately.
-func fields(text string) func(yield func(string) bool) {
+func fields(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		start, kind := -1, 0 // 1 word, 2 eastern
-		emit := func(end int) bool {
-			if start < 0 {
-				return true
+		for i := 0; i < len(text); {
+			kind, size := kindAt(text, i)
+			start := i
+			i += size
+			if kind != letter && kind != east {
+				continue
 			}
-			w := text[start:end]
-			for w != "" && strings.IndexByte("-./:", w[len(w)-1]) >= 0 { // none begins with one
-				w = w[:len(w)-1]
-			}
-			start = -1
-			return w == "" || yield(w)
-		}
-		for i, r := range text {
-			k := 0
-			switch {
-			case r < utf8.RuneSelf && (r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z'):
-				k = 1
-			case eastern(r):
-				k = 2
-			case unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r) || r == '_' || r == '@' || r == '$':
-				k = 1
-			case kind == 1 && start >= 0 && (r == '-' || r == '.' || r == '/' || r == ':'):
-				k = 1
-			}
-			if k != kind || k == 0 {
-				if !emit(i) {
-					return
+			end := i // behind the last character that is no joint
+			for i < len(text) {
+				k, size := kindAt(text, i)
+				if k != kind && (k != joint || kind != letter) {
+					break
 				}
-				kind = k
+				if i += size; k == kind {
+					end = i
+				}
 			}
-			if k != 0 && start < 0 {
-				start = i
+			if !yield(text[start:end]) {
+				return
 			}
 		}
-		emit(len(text))
 	}
 }
 

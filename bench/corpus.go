@@ -190,7 +190,7 @@ func (c *corpus) write(dir string, sections, questions int) ([]string, error) {
 			case 0:
 				fmt.Fprintf(&b, "```yaml\n%s:\n  %s: %d\n  %s: %q\n```\n\n", c.one(t.names), c.one(t.words), c.rnd.IntN(5000), c.one(t.words), c.one(t.names))
 			case 1:
-				fmt.Fprintf(&b, "See [%s](%s) for more.\n\n", c.one(t.words), pageName(c.rnd.IntN(pages)))
+				fmt.Fprintf(&b, "See [%s](../%s.md) for more.\n\n", c.one(t.words), pageName(c.rnd.IntN(pages)))
 			case 2:
 				for range 3 {
 					fmt.Fprintf(&b, "- `%s`: %s %s\n", c.one(t.names), c.one(t.words), c.one(docWords))
