@@ -18,6 +18,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/links"
+	"github.com/caddy-docs/caddy-docs/retrieval/moved"
 )
 
 // twoOrganizations is a server with a site of acme and one of rival.
@@ -25,7 +26,7 @@ type twoOrganizations struct {
 	refreshed, added, revoked []string
 	pages                     []Page
 	links                     *links.Report
-	former                    map[string]*Former
+	former                    map[string]*moved.Former
 	store                     *insights.Store
 	storeErr                  error
 	answers                   []Answer
@@ -84,7 +85,7 @@ func (s *twoOrganizations) Links(string) *links.Report { return s.links }
 
 func (*twoOrganizations) PageAt(_, path string) string { return strings.Trim(path, "/") }
 
-func (s *twoOrganizations) Former(_, path string) *Former { return s.former[path] }
+func (s *twoOrganizations) Former(_, path string) *moved.Former { return s.former[path] }
 
 func (*twoOrganizations) Search(context.Context, string, string) ([]encoding.Result, int, error) {
 	return []encoding.Result{{Metadata: encoding.Metadata{Title: "Install", Heading: "On Linux", URL: "/install#linux", Score: 0.8}}}, 1, nil

@@ -1,8 +1,6 @@
 package dashboard
 
 import (
-	"errors"
-	"net/http"
 	"strconv"
 
 	"github.com/caddy-docs/caddy-docs/insights"
@@ -39,24 +37,12 @@ func feedback(q *request) error {
 }
 
 func setFeedback(q *request) error {
-	state, note, err := q.stateForm()
-	if err != nil {
-		return err
-	}
 	id, err := strconv.ParseInt(q.params["id"], 10, 64)
 	if err != nil {
 		return errNotFound
 	}
-	store, err := q.insights()
-	if err != nil {
+	if err := saveState(q, (*insights.Store).SetFeedback, id, "There is no such vote. The reader may have changed it."); err != nil {
 		return err
-	}
-	err = store.SetFeedback(q.Context(), q.scope(), id, state, note)
-	if errors.Is(err, insights.ErrUnknown) {
-		return fail(http.StatusNotFound, "There is no such vote. The reader may have changed it.")
-	}
-	if err != nil {
-		return q.stored(err)
 	}
 	return q.back("feedback")
 }

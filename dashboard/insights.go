@@ -102,32 +102,24 @@ func (q *request) choice(name string, values ...string) string {
 // state reads a parameter that selects entries by their state. "" is all.
 func (q *request) state() string { return q.choice("state", "new", "done", "dismissed", "") }
 
-func (q *request) stateForm() (state string, note string, err error) {
-	if state, err = insights.ParseState(q.PostFormValue("state")); err != nil {
-		return "", "", fail(http.StatusBadRequest, "The state must be new, done or dismissed.")
-	}
-	return state, strings.TrimSpace(q.PostFormValue("note")), nil
-}
-
-// saveState stores what stateForm reads for a group, by a method of the store.
-// unknown is what to say where there is no such group.
-func (q *request) saveState(set func(s *insights.Store, ctx context.Context, in insights.Scope, group, state, note string) error, unknown string) error {
-	state, note, err := q.stateForm()
+// saveState sets the state and the note of a form, by a method of the store, for
+// an entry. unknown is what to say where there is no such entry.
+func saveState[E any](
+	q *request, set func(s *insights.Store, ctx context.Context, in insights.Scope, entry E, state, note string) error, entry E, unknown string,
+) error {
+	state, err := insights.ParseState(q.PostFormValue("state"))
 	if err != nil {
-		return err
+		return fail(http.StatusBadRequest, "The state must be new, done or dismissed.")
 	}
 	store, err := q.insights()
 	if err != nil {
 		return err
 	}
-	err = set(store, q.Context(), q.scope(), q.PostFormValue("group"), state, note)
+	err = set(store, q.Context(), q.scope(), entry, state, strings.TrimSpace(q.PostFormValue("note")))
 	if errors.Is(err, insights.ErrUnknown) {
 		return fail(http.StatusNotFound, unknown)
 	}
-	if err != nil {
-		return q.stored(err)
-	}
-	return nil
+	return q.stored(err)
 }
 
 // back redirects to the page that a form was on, with its filters and the

@@ -6,35 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/moved"
 )
-
-// Former is a page that was at an address.
-type Former struct {
-	Path  string `json:"path"`
-	Title string `json:"title"`
-	// Last is when the index last had it, and Open whether strangers could read it.
-	Last time.Time `json:"last"`
-	Open bool      `json:"open"`
-	// To is the path where it may be now, Page the name of the page there, and Share
-	// how much of its text that has, 0–1; "" for nowhere. Proved reports that it is
-	// there.
-	To     string  `json:"to"`
-	Page   string  `json:"page"`
-	Share  float64 `json:"share"`
-	Proved bool    `json:"proved"`
-	// Redirect is the line of a Caddyfile that sends readers there.
-	Redirect string `json:"redirect"`
-}
 
 // missingPage is an address without a page.
 type missingPage struct {
 	insights.MissingPage
 	// Was is the page that was there, nil for none.
-	Was *Former
+	Was *moved.Former
 	// Links are the links to it on the site's own pages, as far as they are known.
 	Links []brokenLink
 }
@@ -77,7 +59,7 @@ func missing(q *request) error {
 			for _, l := range m.Links {
 				links = append(links, l.Where())
 			}
-			was := cmp.Or(m.Was, new(Former))
+			was := cmp.Or(m.Was, new(moved.Former))
 			return []any{
 				m.Path, m.Requests, m.People, counted(m.Agents), m.Redirected, counted(m.From), links,
 				was.Title, cmp.Or(was.To, m.To), was.Share, was.Redirect, when(m.Last), m.State, m.Note,
@@ -107,7 +89,7 @@ func (q *request) hideLocked(m *missingPage, public map[string]bool) {
 		m.Was = nil
 	}
 	if m.Was != nil && !public[m.Was.Page] {
-		m.Was = &Former{Title: m.Was.Title, Last: m.Was.Last}
+		m.Was = &moved.Former{Title: m.Was.Title, Last: m.Was.Last}
 	}
 }
 
@@ -120,7 +102,7 @@ func counted(all []insights.Requests) []string {
 }
 
 func setMissing(q *request) error {
-	if err := q.saveState((*insights.Store).SetMissing, "Nobody has asked for this address, or it was erased."); err != nil {
+	if err := saveState(q, (*insights.Store).SetMissing, q.PostFormValue("group"), "Nobody has asked for this address, or it was erased."); err != nil {
 		return err
 	}
 	return q.back("missing")

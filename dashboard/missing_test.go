@@ -8,6 +8,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval/links"
+	"github.com/caddy-docs/caddy-docs/retrieval/moved"
 )
 
 // Who may read no locked page learns nothing of one from an address.
@@ -20,7 +21,7 @@ func TestMissingPagesNameLockedOnesToAdministratorsOnly(t *testing.T) {
 			{Page: "/secret", Name: "secret", File: "secret.md", Line: 9, Href: "old", Target: "/old/"},
 			{Page: "/open", Name: "open", File: "open.md", Line: 8, Href: "open#x", Target: "/old", Section: true, To: "open"},
 		}},
-		former: map[string]*Former{
+		former: map[string]*moved.Former{
 			"/old":    {Title: "Public Then", Open: true, To: "/secret#plan", Page: "secret", Share: .97, Proved: true, Redirect: "redir /old /secret#plan permanent"},
 			"/hidden": {Title: "Hush", To: "/open", Page: "open", Share: .5, Redirect: "redir /hidden /open permanent"},
 			"/plain":  {Title: "Plain", Open: true, To: "/open#part", Page: "open", Share: .96, Proved: true, Redirect: "redir /plain /open#part permanent"},

@@ -11,6 +11,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/links"
+	"github.com/caddy-docs/caddy-docs/retrieval/moved"
 )
 
 // Server is what the dashboard shows, and what its forms change.
@@ -26,7 +27,7 @@ type Server interface {
 	// PageAt returns the name of the page at a path of a site, "" for none, and
 	// Former the one that was at a path without a page, nil for none.
 	PageAt(site, path string) string
-	Former(site, path string) *Former
+	Former(site, path string) *moved.Former
 	// Search returns the first results of a query as a stranger gets them, and
 	// how many there are. The error may wrap ErrRefused.
 	Search(ctx context.Context, site, query string) (results []encoding.Result, total int, err error)

@@ -115,7 +115,7 @@ func gap(q *request) error {
 }
 
 func setGap(q *request) error {
-	if err := q.saveState((*insights.Store).SetGap, "Nobody has asked this, or it was erased."); err != nil {
+	if err := saveState(q, (*insights.Store).SetGap, q.PostFormValue("group"), "Nobody has asked this, or it was erased."); err != nil {
 		return err
 	}
 	if q.PostFormValue("list") == "" {

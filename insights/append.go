@@ -3,7 +3,6 @@ package insights
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 	"maps"
 	"slices"
@@ -80,7 +79,7 @@ func (s *Store) Append(ctx context.Context, id string, events []Event) error {
 					}
 				}
 			}
-			if err := b.insert(kind.table, b.rows, "", nil); err != nil {
+			if err := b.insert(kind.table, b.rows, "", nil, nil); err != nil {
 				return err
 			}
 			b.rows = nil
@@ -158,21 +157,15 @@ func (b *batch) nameQueries(events []Event) error {
 		q := b.queries[k]
 		rows[i] = []any{k.site, k.text, q.seen, q.none, q.weak, q.unclicked, q.first, q.last}
 	}
+	var k queryKey
+	var id int64
 	// Scalar min and max have other names in Postgres, hence case.
 	return b.insert("docs_queries (site, text, seen, none, weak, unclicked, first, last)", rows, `on conflict (site, text) do update set
 			seen = docs_queries.seen + excluded.seen, none = docs_queries.none + excluded.none,
 			weak = docs_queries.weak + excluded.weak, unclicked = docs_queries.unclicked + excluded.unclicked,
 			first = case when excluded.first < docs_queries.first then excluded.first else docs_queries.first end,
 			last = case when excluded.last > docs_queries.last then excluded.last else docs_queries.last end
-		returning id, site, text`, func(rows *sql.Rows) error {
-		var k queryKey
-		var id int64
-		if err := rows.Scan(&id, &k.site, &k.text); err != nil {
-			return err
-		}
-		b.queries[k].id = id
-		return nil
-	})
+		returning id, site, text`, into(&id, &k.site, &k.text), func() { b.queries[k].id = id })
 }
 
 // query returns the number of a query, nil for "".

@@ -105,17 +105,13 @@ func (x *eraser) threads(ids []string) error {
 // containing returns the ids of rows whose text contains another. Databases fold
 // case differently, so that Go compares.
 func containing[T cmp.Ordered](x *eraser, text, query string) (ids []T, err error) {
-	type row struct {
-		id   T
-		text string
-	}
-	rows, err := rowsOf(x.session, func(r *row) []any { return into(&r.id, &r.text) },
-		query, slices.Repeat([]any{x.site}, strings.Count(query, "?"))...)
-	for _, r := range rows {
-		if strings.Contains(strings.ToLower(r.text), strings.ToLower(text)) {
-			ids = append(ids, r.id)
+	var id T
+	var in string
+	err = x.scan(into(&id, &in), func() {
+		if strings.Contains(strings.ToLower(in), strings.ToLower(text)) {
+			ids = append(ids, id)
 		}
-	}
+	}, query, slices.Repeat([]any{x.site}, strings.Count(query, "?"))...)
 	slices.Sort(ids)
 	return slices.Compact(ids), err
 }
@@ -165,7 +161,7 @@ func (x *eraser) text(text string) error {
 
 func (x *eraser) day(d Date) error {
 	from, to := d.Time().Unix(), (d + 1).Time().Unix()
-	ids, err := rowsOf(x.session, column[string], `select distinct thread from docs_replies
+	ids, err := rowsOf(x.session, func(id *string) []any { return into(id) }, `select distinct thread from docs_replies
 		where site = ? and at >= ? and at < ?`, x.site, from, to)
 	if err != nil {
 		return err
@@ -196,7 +192,7 @@ const slice = 5000
 // Prune deletes what is older than the retention, in slices, until ctx ends or
 // nothing is left. It returns how many rows it deleted.
 func (s *Store) Prune(ctx context.Context, now time.Time, retention time.Duration) (total int64, err error) {
-	sites, err := rowsOf(s.reading(ctx), column[int64], `select id from docs_sites`)
+	sites, err := rowsOf(s.reading(ctx), func(id *int64) []any { return into(id) }, `select id from docs_sites`)
 	if err != nil {
 		return 0, err
 	}

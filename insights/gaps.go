@@ -86,26 +86,19 @@ func (s *Store) Unanswered(ctx context.Context, in Scope, q Query) ([]Gap, error
 	for i := range gaps {
 		args, by[gaps[i].Group] = append(args, gaps[i].Group), &gaps[i]
 	}
-	type asked struct {
-		group, question, nearest, thread string
-		up, down                         int64
-	}
-	replies, err := list(ctx, s, in, func(a *asked) []any {
-		return into(&a.group, &a.question, &a.nearest, &a.thread, &a.up, &a.down)
+	var group, question, nearest, thread string
+	var up, down int64
+	wordings, pages := frequencies{}, frequencies{}
+	err = s.scan(ctx, in, into(&group, &question, &nearest, &thread, &up, &down), func() { // the oldest first
+		wordings.add(group, question, 1)
+		if nearest != "" {
+			pages.add(group, nearest, 1)
+		}
+		g := by[group]
+		g.Thread, g.Up, g.Down = thread, g.Up+up, g.Down+down
 	}, `select r.stems, r.question, r.nearest, r.thread, case when v.rating = 1 then 1 else 0 end, case when v.rating = -1 then 1 else 0 end
 		from docs_replies r left join docs_votes v on v.site = r.site and v.thread = r.thread and v.thread <> '' and v.message = r.message
 		where r.id in (select r.id from docs_replies r where `+gapFilter+` and r.stems in (`+marks(len(gaps))+`)) order by r.at, r.id`, args...)
-	wordings, pages := frequencies{}, frequencies{}
-	for _, a := range replies { // the oldest first
-		wordings.add(a.group, a.question, 1)
-		if a.nearest != "" {
-			pages.add(a.group, a.nearest, 1)
-		}
-		g := by[a.group]
-		g.Thread = a.thread
-		g.Up += a.up
-		g.Down += a.down
-	}
 	for group, g := range by {
 		g.Wording, g.Pages = strings.Join(wordings.most(group, 1), ""), pages.most(group, 3)
 	}
@@ -142,20 +135,16 @@ func (s *Store) UnansweredPages(ctx context.Context, in Scope, q Query) ([]GapPa
 	for i := range pages {
 		args = append(args, pages[i].Page)
 	}
-	type asked struct {
-		page, stems, question string
-		n                     int
-	}
-	questions, err := list(ctx, s, in, func(a *asked) []any { return into(&a.page, &a.stems, &a.question, &a.n) },
-		`select r.nearest, r.stems, r.question, count(*) from docs_replies r
-		where r.id in (select r.id from docs_replies r where `+gapFilter+` and r.nearest in (`+marks(len(pages))+`))
-		group by r.nearest, r.stems, r.question`, args...)
 	// By stems, so that a question in five wordings takes one place of five.
 	groups, wordings := frequencies{}, frequencies{}
-	for _, a := range questions {
-		groups.add(a.page, a.stems, a.n)
-		wordings.add(a.page+"\n"+a.stems, a.question, a.n)
-	}
+	var nearest, stems, question string
+	var n int
+	err = s.scan(ctx, in, into(&nearest, &stems, &question, &n), func() {
+		groups.add(nearest, stems, n)
+		wordings.add(nearest+"\n"+stems, question, n)
+	}, `select r.nearest, r.stems, r.question, count(*) from docs_replies r
+		where r.id in (select r.id from docs_replies r where `+gapFilter+` and r.nearest in (`+marks(len(pages))+`))
+		group by r.nearest, r.stems, r.question`, args...)
 	for i := range pages {
 		page := &pages[i]
 		page.Wordings = []string{}

@@ -3,7 +3,6 @@ package insights
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"maps"
 	"slices"
 	"strings"
@@ -65,12 +64,8 @@ func (b *batch) addMissing(e *Event) error {
 	if pages == nil {
 		pages = map[string]map[string]bool{}
 		b.pages[day] = pages
-		err := b.each(func(rows *sql.Rows) error {
-			var path, from string
-			err := rows.Scan(&path, &from)
-			remember(pages, path, from)
-			return err
-		}, `select distinct path, sent from docs_day_missing where site = ? and day = ?`, k.site, k.day)
+		var path, from string
+		err := b.scan(into(&path, &from), func() { remember(pages, path, from) }, `select distinct path, sent from docs_day_missing where site = ? and day = ?`, k.site, k.day)
 		if err != nil {
 			return err
 		}
@@ -113,7 +108,7 @@ func (b *batch) addMissingDays() error {
 	return b.insert("docs_day_missing (site, day, path, sent, agent, requests, redirected, target, at)", rows, `on conflict (site, day, path, sent, agent) do update set
 		requests = docs_day_missing.requests + excluded.requests, redirected = docs_day_missing.redirected + excluded.redirected,
 		target = case when excluded.at < docs_day_missing.at then docs_day_missing.target else excluded.target end,
-		at = case when excluded.at < docs_day_missing.at then docs_day_missing.at else excluded.at end`, nil)
+		at = case when excluded.at < docs_day_missing.at then docs_day_missing.at else excluded.at end`, nil, nil)
 }
 
 // Missing returns the addresses that readers and agents asked for and the site
@@ -140,19 +135,15 @@ func (s *Store) Missing(ctx context.Context, in Scope, q Query) ([]MissingPage, 
 	for i := range found {
 		args, by[found[i].Path] = append(args, found[i].Path), &found[i]
 	}
-	type row struct {
-		path, from, agent, to string
-		requests              int
-	}
-	rows, err := list(ctx, s, in, func(r *row) []any { return into(&r.path, &r.from, &r.agent, &r.to, &r.requests) },
-		`select path, sent, agent, target, requests from docs_day_missing
-		where site = ? and day between ? and ? and path in (`+marks(len(found))+`) order by at`, args...)
+	var path, sent, agent, to string
+	var requests int
 	agents, from := frequencies{}, frequencies{}
-	for _, r := range rows { // the oldest first
-		agents.add(r.path, r.agent, r.requests)
-		from.add(r.path, r.from, r.requests)
-		by[r.path].To = r.to
-	}
+	err = s.scan(ctx, in, into(&path, &sent, &agent, &to, &requests), func() { // the oldest first
+		agents.add(path, agent, requests)
+		from.add(path, sent, requests)
+		by[path].To = to
+	}, `select path, sent, agent, target, requests from docs_day_missing
+		where site = ? and day between ? and ? and path in (`+marks(len(found))+`) order by at`, args...)
 	for path, m := range by {
 		m.Agents, m.From = agents.named(path), from.named(path)
 	}

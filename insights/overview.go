@@ -1,9 +1,6 @@
 package insights
 
-import (
-	"context"
-	"database/sql"
-)
+import "context"
 
 // Counts are a site's numbers. Rates are nil where there is nothing to divide
 // by: null is not 0.
@@ -95,33 +92,26 @@ type Percentiles struct {
 // Overview returns the site's numbers in a period and in the one before.
 func (s *Store) Overview(ctx context.Context, in Scope, p Period) (o Overview, err error) {
 	o.BySource = map[string]SourceCounts{}
-	type sent struct {
-		source string
-		Counts
-	}
 	for _, of := range []Period{p, p.Before()} {
-		rows, err := list(ctx, s, in, func(r *sent) []any { return r.scans(&r.source) },
-			`select source, `+sums(countColumns)+` from docs_day_site where site = ? and day between ? and ? group by source`,
+		var source string
+		var c Counts
+		err := s.scan(ctx, in, c.scans(&source), func() {
+			if of != p {
+				o.Before.Add(&c)
+				return
+			}
+			o.Add(&c)
+			o.BySource[source] = SourceCounts{c.Searches, c.Replies}
+		}, `select source, `+sums(countColumns)+` from docs_day_site where site = ? and day between ? and ? group by source`,
 			int64(of.From), int64(of.To))
 		if err != nil {
 			return o, err
 		}
-		for _, r := range rows {
-			if of != p {
-				o.Before.Add(&r.Counts)
-				continue
-			}
-			o.Add(&r.Counts)
-			o.BySource[r.source] = SourceCounts{r.Searches, r.Replies}
-		}
 	}
-	type bucket struct{ number, replies int64 }
-	buckets, err := list(ctx, s, in, func(b *bucket) []any { return into(&b.number, &b.replies) },
-		`select bucket, replies from docs_day_latency where site = ? and day between ? and ?`, int64(p.From), int64(p.To))
+	var bucket, replies int64
 	times := map[int64]int64{}
-	for _, b := range buckets {
-		times[b.number] += b.replies
-	}
+	err = s.scan(ctx, in, into(&bucket, &replies), func() { times[bucket] += replies },
+		`select bucket, replies from docs_day_latency where site = ? and day between ? and ?`, int64(p.From), int64(p.To))
 	if len(times) > 0 {
 		o.FirstToken = &Percentiles{percentile(times, .5), percentile(times, .95)}
 	}
@@ -132,13 +122,10 @@ func (s *Store) Overview(ctx context.Context, in Scope, p Period) (o Overview, e
 // and in the one before. Sites without any are missing.
 func (s *Store) Sites(ctx context.Context, p Period) (map[Scope]Overview, error) {
 	sites, from := map[Scope]Overview{}, int64(p.From)
-	err := s.reading(ctx).each(func(rows *sql.Rows) error {
-		var in Scope
-		var o Overview
-		err := rows.Scan(&in.Organization, &in.Site, &o.Searches, &o.No, &o.Partly, &o.Before.Searches, &o.Before.No, &o.Before.Partly)
-		sites[in] = o
-		return err
-	}, `select s.organization, s.name, d.searches, d.no, d.partly, d.all_searches - d.searches, d.all_no - d.no, d.all_partly - d.partly
+	var in Scope
+	var o Overview
+	to := into(&in.Organization, &in.Site, &o.Searches, &o.No, &o.Partly, &o.Before.Searches, &o.Before.No, &o.Before.Partly)
+	err := s.reading(ctx).scan(to, func() { sites[in] = o }, `select s.organization, s.name, d.searches, d.no, d.partly, d.all_searches - d.searches, d.all_no - d.no, d.all_partly - d.partly
 		from docs_sites s join (select site, sum(searches) as all_searches, sum(no) as all_no, sum(partly) as all_partly,
 				sum(case when day >= ? then searches else 0 end) as searches, sum(case when day >= ? then no else 0 end) as no,
 				sum(case when day >= ? then partly else 0 end) as partly

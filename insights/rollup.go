@@ -108,7 +108,7 @@ func (b *batch) addDays() error {
 			set[j] = c + " = " + table.name + "." + c + " + excluded." + c
 		}
 		into := table.name + " (site, day, " + table.by + ", " + strings.Join(table.counts, ", ") + ")"
-		if err := b.insert(into, rows, "on conflict (site, day, "+table.by+") do update set "+strings.Join(set, ", "), nil); err != nil {
+		if err := b.insert(into, rows, "on conflict (site, day, "+table.by+") do update set "+strings.Join(set, ", "), nil, nil); err != nil {
 			return err
 		}
 	}

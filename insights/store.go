@@ -132,13 +132,21 @@ func (t *session) each(f func(*sql.Rows) error, query string, args ...any) error
 	return rows.Err()
 }
 
+// scan reads each row of a query into some variables, and calls f.
+func (t *session) scan(to []any, f func(), query string, args ...any) error {
+	return t.each(func(rows *sql.Rows) error {
+		if err := rows.Scan(to...); err != nil {
+			return err
+		}
+		f()
+		return nil
+	}, query, args...)
+}
+
 // get reads the one row that a query may have into some variables, and reports
 // whether there is one.
 func (t *session) get(to []any, query string, args ...any) (found bool, err error) {
-	err = t.each(func(rows *sql.Rows) error {
-		found = true
-		return rows.Scan(to...)
-	}, query, args...)
+	err = t.scan(to, func() { found = true }, query, args...)
 	return found, err
 }
 
@@ -147,26 +155,26 @@ func into(to ...any) []any { return to }
 
 // rowsOf reads the rows of a query. columns says where those of a row go.
 func rowsOf[T any](t *session, columns func(*T) []any, query string, args ...any) (all []T, err error) {
-	err = t.each(func(rows *sql.Rows) error {
-		var row T
-		err := rows.Scan(columns(&row)...)
-		all = append(all, row)
-		return err
-	}, query, args...)
+	var row T
+	err = t.scan(columns(&row), func() { all = append(all, row) }, query, args...)
 	return all, err
 }
 
-// column is where the only column of a row goes.
-func column[T any](to *T) []any { return []any{to} }
-
-// list is rowsOf for a query about a site, whose number is its first parameter.
-// There are no rows for an unknown site.
-func list[T any](ctx context.Context, s *Store, in Scope, columns func(*T) []any, query string, args ...any) ([]T, error) {
+// scan is session.scan for a query about a site, whose number is its first
+// parameter. There are no rows for an unknown site.
+func (s *Store) scan(ctx context.Context, in Scope, to []any, f func(), query string, args ...any) error {
 	site, ok, err := s.site(ctx, in)
 	if !ok || err != nil {
-		return nil, err
+		return err
 	}
-	return rowsOf(s.reading(ctx), columns, query, append([]any{site}, args...)...)
+	return s.reading(ctx).scan(to, f, query, append([]any{site}, args...)...)
+}
+
+// list is rowsOf for a query about a site, as Store.scan is.
+func list[T any](ctx context.Context, s *Store, in Scope, columns func(*T) []any, query string, args ...any) (all []T, err error) {
+	var row T
+	err = s.scan(ctx, in, columns(&row), func() { all = append(all, row) }, query, args...)
+	return all, err
 }
 
 // reading is the database for queries outside of transactions.
@@ -216,9 +224,9 @@ func (d *Dialect) bind(query string) string {
 // marks returns "?, ?, ?".
 func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 
-// insert adds rows, many in one statement, and calls returned, if set, with
-// those that the suffix returns.
-func (t *session) insert(table string, rows [][]any, suffix string, returned func(*sql.Rows) error) error {
+// insert adds rows, many in one statement. The rows that the suffix returns, if
+// any, are scanned.
+func (t *session) insert(table string, rows [][]any, suffix string, to []any, f func()) error {
 	const most = 400 // parameters; Postgres takes 65,535, SQLite 32,766
 	for len(rows) > 0 {
 		n := min(len(rows), max(most/len(rows[0]), 1))
@@ -228,7 +236,7 @@ func (t *session) insert(table string, rows [][]any, suffix string, returned fun
 			args = append(args, r...)
 		}
 		query := "insert into " + table + " values " + strings.TrimSuffix(strings.Repeat(one+", ", n), ", ") + " " + suffix
-		if err := t.each(returned, query, args...); err != nil {
+		if err := t.scan(to, f, query, args...); err != nil {
 			return fmt.Errorf("adding to %s: %w", strings.Fields(table)[0], err)
 		}
 		rows = rows[n:]
@@ -236,7 +244,9 @@ func (t *session) insert(table string, rows [][]any, suffix string, returned fun
 	return nil
 }
 
-func (t *session) add(table string, row ...any) error { return t.insert(table, [][]any{row}, "", nil) }
+func (t *session) add(table string, row ...any) error {
+	return t.insert(table, [][]any{row}, "", nil, nil)
+}
 
 // site returns the number of a site, and false if the database has none.
 func (s *Store) site(ctx context.Context, in Scope) (id int64, ok bool, err error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/links"
 	"github.com/caddy-docs/caddy-docs/retrieval/meilisearch"
+	"github.com/caddy-docs/caddy-docs/retrieval/moved"
 )
 
 // Pages returns a site's pages by URL. Pages that are new are asked for
@@ -55,23 +56,12 @@ func (a API) Links(ctx context.Context, name string, again bool) (*links.Report,
 }
 
 // Moved returns the pages of a site that are gone, and where they are now.
-func (a API) Moved(name string) ([]dashboard.Former, error) {
+func (a API) Moved(name string) ([]moved.Former, error) {
 	r, err := a.site(name)
 	if err != nil {
 		return nil, err
 	}
-	list := []dashboard.Former{}
-	for _, f := range r.Pages().FormerPages() {
-		list = append(list, FormerPage(f.Path, f))
-	}
-	return list, nil
-}
-
-// FormerPage is a page that was at a path, as operators see it.
-func FormerPage(path string, f *site.Former) dashboard.Former {
-	return dashboard.Former{
-		Path: path, Title: f.Title, Last: f.Last, Open: f.Open, To: f.To, Page: f.Name, Share: f.Share, Proved: f.Proved, Redirect: site.RedirectLine(path, f.To),
-	}
+	return r.Pages().FormerPages(), nil
 }
 
 // Refresh looks for changes of a site's pages and waits until they are indexed.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/caddy-docs/caddy-docs/dashboard"
+	formerly "github.com/caddy-docs/caddy-docs/retrieval/moved"
 )
 
 func movedCommand(t *target) *cobra.Command {
@@ -31,7 +31,7 @@ who want to have the redirects in the file.`,
 }
 
 func moved(ctx context.Context, t *target, site string, caddyfile bool, out io.Writer) error {
-	var pages []dashboard.Former
+	var pages []formerly.Former
 	if err := t.call(ctx, http.MethodGet, path("moved", site), nil, &pages); err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func moved(ctx context.Context, t *target, site string, caddyfile bool, out io.W
 			}
 			return
 		}
-		table(out, "WAS\tIS\tPROOF\tLAST SEEN", pages, func(p dashboard.Former) []any {
+		table(out, "WAS\tIS\tPROOF\tLAST SEEN", pages, func(p formerly.Former) []any {
 			proof := ""
 			switch share := fmt.Sprintf("%.0f %%", math.Floor(100*p.Share)); {
 			case p.Proved:

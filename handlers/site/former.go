@@ -7,42 +7,34 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval/moved"
 )
 
-// Former is a page that was at a path, and where it is now, for operators: what
-// readers may be told, Moved returns.
-type Former struct {
-	moved.Page
-	// To is the place that is the likeliest, "" for none, Name the name of its page
-	// and Share how much of the text it has.
-	To, Name string
-	Share    float64
-}
-
-// Former returns the page that was at a path, nil if none was or one is.
-func (s *Pages) Former(path string) *Former {
+// Former returns the page that was at a path, nil if none was or one is, for
+// operators: what readers may be told, Moved returns.
+func (s *Pages) Former(path string) *moved.Former {
 	if gone := s.former(path); gone != nil {
-		return s.formerly(gone)
+		f := s.formerly(path, gone)
+		return &f
 	}
 	return nil
 }
 
 // FormerPages returns all pages that are gone, by their paths.
-func (s *Pages) FormerPages() (list []*Former) {
+func (s *Pages) FormerPages() []moved.Former {
+	list := []moved.Former{}
 	for _, gone := range s.site.Index.Moved.Pages() {
-		list = append(list, s.formerly(gone))
+		list = append(list, s.formerly(gone.Path, gone))
 	}
 	return list
 }
 
-func (s *Pages) formerly(gone *moved.Page) *Former {
-	f := &Former{Page: *gone}
-	for i, p := range f.Places {
-		d := s.at(p.Address)
-		if d == nil {
-			continue
+func (s *Pages) formerly(path string, gone *moved.Page) moved.Former {
+	f := moved.Former{Path: path, Title: gone.Title, Last: gone.Last, Open: gone.Open, Proved: gone.Proved}
+	for i, p := range gone.Places {
+		if d := s.at(p.Address); d != nil {
+			f.To, f.Page, f.Share, f.Proved = (&url.URL{Path: pathOf(d), Fragment: p.Anchor}).String(), d.Page, p.Share, f.Proved && i == 0
+			break
 		}
-		f.To, f.Name, f.Share, f.Proved = (&url.URL{Path: pathOf(d), Fragment: p.Anchor}).String(), d.Page, p.Share, f.Proved && i == 0
-		break
 	}
+	f.Redirect = redirectLine(path, f.To)
 	return f
 }
 
@@ -55,9 +47,9 @@ func (s *Pages) former(path string) *moved.Page {
 	return gone
 }
 
-// RedirectLine returns the line of a Caddyfile that redirects a path to a URL,
+// redirectLine returns the line of a Caddyfile that redirects a path to a URL,
 // "" if there is nothing to redirect or the path means something else there.
-func RedirectLine(from, to string) string {
+func redirectLine(from, to string) string {
 	if to == "" || strings.ContainsAny(from, "*{}\"\\`\n\r\t%") {
 		return ""
 	}

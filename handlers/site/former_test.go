@@ -10,7 +10,7 @@ func TestARedirectIsALineOfACaddyfile(t *testing.T) {
 		{"/old", "", ""},
 		{"/*", "/new", ""}, {"/{path}", "/new", ""}, {"/a\" b", "/new", ""}, {"/a\nrespond ok", "/new", ""}, {"/a%20b", "/new", ""},
 	} {
-		if got := RedirectLine(c[0], c[1]); got != c[2] {
+		if got := redirectLine(c[0], c[1]); got != c[2] {
 			t.Errorf("%q to %q: %q, want %q", c[0], c[1], got, c[2])
 		}
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/links"
+	"github.com/caddy-docs/caddy-docs/retrieval/moved"
 )
 
 // dashboardServer is what the dashboard shows of the app.
@@ -84,17 +85,12 @@ func (s *dashboardServer) PageAt(name, path string) string {
 }
 
 // Former implements dashboard.Server.
-func (s *dashboardServer) Former(name, path string) *dashboard.Former {
+func (s *dashboardServer) Former(name, path string) *moved.Former {
 	live := s.Site(name)
 	if live == nil {
 		return nil
 	}
-	f := live.Pages().Former(path)
-	if f == nil {
-		return nil
-	}
-	page := admin.FormerPage(path, f)
-	return &page
+	return live.Pages().Former(path)
 }
 
 // tryResults is how many results the dashboard shows.

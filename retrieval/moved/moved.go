@@ -47,6 +47,24 @@ type Place struct {
 	Share float64 `json:"share"`
 }
 
+// Former is a page that is gone, for operators.
+type Former struct {
+	Path  string `json:"path"`
+	Title string `json:"title"`
+	// Last is when the index last had it, and Open whether strangers could read it.
+	Last time.Time `json:"last"`
+	Open bool      `json:"open"`
+	// To is the path where it may be now, Page the name of the page there, and Share
+	// how much of its text that has, 0–1; "" for nowhere. Proved reports that it is
+	// there.
+	To     string  `json:"to"`
+	Page   string  `json:"page"`
+	Share  float64 `json:"share"`
+	Proved bool    `json:"proved"`
+	// Redirect is the line of a Caddyfile that sends readers there.
+	Redirect string `json:"redirect"`
+}
+
 // Memory has the addresses of a site, the last 100,000, in a file with at most 200
 // bytes for each. While the site is served, only those that are gone are in
 // memory.
