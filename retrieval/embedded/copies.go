@@ -252,15 +252,19 @@ func (g *generation) orderCopies() []uint64 {
 			pages = append(pages, uint32(page))
 		}
 	}
-	inLanguage := map[string]int{}
+	inLanguage := map[string]float64{}
 	for _, d := range g.docs {
 		inLanguage[d.Language]++
 	}
+	for l := range inLanguage {
+		if speaks(languageTag(l), "en") {
+			inLanguage[l] += .5
+		}
+	}
 	slices.SortFunc(pages, func(a, b uint32) int {
 		x, y := g.docs[a], g.docs[b]
-		return cmp.Or(first(x.Kind == retrieval.Current, y.Kind == retrieval.Current), compareVersions(y.Version, x.Version),
-			cmp.Compare(inLanguage[y.Language], inLanguage[x.Language]), first(speaks(languageTag(x.Language), "en"), speaks(languageTag(y.Language), "en")),
-			cmp.Compare(len(x.URL), len(y.URL)), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(min(len(x.Kind), 1), min(len(y.Kind), 1)), compareVersions(y.Version, x.Version),
+			cmp.Compare(inLanguage[y.Language], inLanguage[x.Language]), cmp.Compare(len(x.URL), len(y.URL)), cmp.Compare(a, b))
 	})
 	out := make([]uint64, len(g.docs))
 	for rank, page := range pages {
@@ -277,17 +281,6 @@ func (g *generation) orderCopies() []uint64 {
 		out[page] = order
 	}
 	return out
-}
-
-// first compares two truths: true is before false.
-func first(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	}
-	return 1
 }
 
 // compareVersions compares versions number by number: 1.9 < 1.10. Those

@@ -43,9 +43,11 @@ type generation struct {
 	scope     []uint32 // page → its scope
 	vectors   *matrix
 
-	lexicon  []words.Word // of the words of all generations
-	narrowed narrowed
-	asked    atomic.Pointer[askedQuery] // the last one
+	lexicon []words.Word               // of the words of all generations
+	asked   atomic.Pointer[askedQuery] // the last one
+
+	narrowing sync.Mutex
+	narrowed  []narrowedSet // the latest first
 
 	warnMisfit sync.Once
 }

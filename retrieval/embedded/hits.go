@@ -21,7 +21,6 @@ func (g *generation) hits(q *retrieval.Query, p *parsedQuery, similar *similarit
 	type candidate struct {
 		page, section uint32
 		value         float32
-		at            int // in the list, for a stable order
 	}
 	g.prefer(q, scopes, s)
 	g.foldCopies(q, scopes, s)
@@ -42,7 +41,6 @@ func (g *generation) hits(q *retrieval.Query, p *parsedQuery, similar *similarit
 			folds := q.Open == nil || q.Open.Has(g.docs[page].Page)
 			listed := func(section uint32) bool { return folds && seen[sections[section-g.first[page]].Sum] }
 			add := func(c candidate) {
-				c.at = len(list)
 				list = append(list, c)
 				if sum := sections[c.section-g.first[page]].Sum; folds && sum != 0 {
 					seen[sum] = true
@@ -81,7 +79,7 @@ func (g *generation) hits(q *retrieval.Query, p *parsedQuery, similar *similarit
 			break
 		}
 	}
-	slices.SortFunc(list, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.value, a.value), a.at-b.at) })
+	slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(b.value, a.value) })
 	hits := make([]retrieval.Hit, 0, min(len(list), q.Limit))
 	score := 1.0
 	for i, c := range list[:min(len(list), q.Limit)] {

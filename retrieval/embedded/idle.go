@@ -121,20 +121,6 @@ func (x *Index) unload() {
 	x.words = nil
 }
 
-// replaceOnDisk replaces the documents of an index that is not in memory. If
-// the snapshot can't be written, it is from then on.
-func (x *Index) replaceOnDisk(ctx context.Context, c *contents) error {
-	if x.save(c) {
-		x.idle.outlines.Store(&c.docs)
-		return nil
-	}
-	if err := x.show(ctx, c, nil); err != nil {
-		return err
-	}
-	x.idle.outlines.Store(nil)
-	return nil
-}
-
 // take gives contents the documents of a Replace. Texts that are in the current
 // snapshot stay there; those of an index without a folder stay in its documents.
 // The caller holds the lock.
@@ -148,7 +134,7 @@ func (x *Index) take(c *contents, documents []*retrieval.Document) error {
 	byPage := map[string]int{}
 	for i, d := range documents {
 		if !d.Outline {
-			c.docs[i], c.texts[i] = withoutTexts(d), newTexts(d)
+			c.docs[i], c.texts[i] = withoutTexts(d), hold(&texts{whole: d})
 			continue
 		}
 		if c.texts[i] = x.kept.texts[keptKey(d)]; c.texts[i] != nil {

@@ -5,6 +5,7 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,7 +81,7 @@ func Open(o Options) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &Index{dir: o.Dir, log: o.Log, wording: w, ratio: DefaultSemanticRatio}
+	x := &Index{dir: o.Dir, log: cmp.Or(o.Log, slog.Default()), wording: w, ratio: DefaultSemanticRatio}
 	if o.SemanticRatio != nil {
 		x.ratio = *o.SemanticRatio
 	}
@@ -89,9 +90,6 @@ func Open(o Options) (*Index, error) {
 	}
 	if x.dir != "" {
 		x.idle.after, x.idle.lost = o.Idle, o.Lost
-	}
-	if x.log == nil {
-		x.log = slog.Default()
 	}
 	x.scratch.New = func() any { return &scratch{} }
 	if o.Running != nil {
@@ -137,13 +135,10 @@ func (x *Index) Restore(ctx context.Context, progress func(done, total int)) {
 
 // unusable logs why a snapshot can't be used, and removes it if it never can.
 func (x *Index) unusable(err error) {
-	file := filepath.Join(x.dir, snapshotFile)
+	x.log.Warn("the stored search index can't be used and is rebuilt", "file", filepath.Join(x.dir, snapshotFile), "error", err)
 	if errors.Is(err, errSnapshot) {
-		x.log.Warn("the stored search index can't be used and is rebuilt", "file", file, "error", err)
-		_ = os.Remove(file)
-		return
+		RemoveSnapshot(x.dir)
 	}
-	x.log.Warn("the stored search index can't be read and is rebuilt", "file", file, "error", err)
 }
 
 // Search returns the best sections for a query, best first: the best of each
@@ -206,8 +201,6 @@ func (x *Index) Documents() []*retrieval.Document {
 	return nil
 }
 
-var errClosed = errors.New("the index is closed")
-
 // Replace makes documents the whole content of the index, and writes its
 // snapshot; a failure to write is only logged. Searches use the new generation
 // while the snapshot is still being written. A document whose page, hash and
@@ -224,7 +217,7 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 	x.replacing.Lock()
 	defer x.replacing.Unlock()
 	if x.closed {
-		return errClosed
+		return errors.New("the index is closed")
 	}
 	defer func() { x.kept = kept{} }()
 	c := &contents{lexicon: &words.Lexicon{Words: x.words}}
@@ -235,12 +228,18 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 	if err != nil {
 		return err
 	}
-	if n := countPages(documents); n != len(documents) {
-		return fmt.Errorf("%d documents have only %d different pages", len(documents), n)
+	pages := make(map[string]bool, len(documents))
+	for _, d := range documents {
+		pages[d.Page] = true
+	}
+	if len(pages) != len(documents) {
+		return fmt.Errorf("%d documents have only %d different pages", len(documents), len(pages))
 	}
 	old, unloads := x.current.Load(), x.unloads(documents)
-	if unloads && old == nil {
-		return x.replaceOnDisk(ctx, c)
+	unloaded := unloads && old == nil
+	if unloaded && x.save(c) { // it is on disk only until somebody searches
+		x.idle.outlines.Store(&c.docs)
+		return nil
 	}
 	if old != nil && len(c.lexicon.Words) > 2*old.wordsUsed+10_000 {
 		// Most words are of pages that are gone: start over with all pages.
@@ -250,11 +249,7 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 		return err
 	}
 	x.idle.outlines.Store(nil)
-	if x.dir == "" {
-		return nil
-	}
-	saved := x.save(c)
-	if unloads && saved {
+	if x.dir != "" && !unloaded && x.save(c) && unloads {
 		x.idle.outlines.Store(&c.docs)
 		x.unloadLater(x.idle.after)
 	}
@@ -281,14 +276,6 @@ func (x *Index) save(c *contents) bool {
 		x.log.Warn("the search index can't be stored; the next start reads all pages again", "folder", x.dir, "error", err)
 	}
 	return err == nil
-}
-
-func countPages(documents []*retrieval.Document) int {
-	pages := make(map[string]bool, len(documents))
-	for _, d := range documents {
-		pages[d.Page] = true
-	}
-	return len(pages)
 }
 
 // Close waits for a Replace that is running; later ones fail. Searches go on.

@@ -45,8 +45,7 @@ func (s *Statistics) Stems(q retrieval.Query, n int) (stems []string) {
 // Wanted returns the language of the pages that a query wants, "" if it wants
 // none in particular.
 func (s *Statistics) Wanted(q *retrieval.Query) string {
-	p := s.parse(q, s.wording)
-	return p.wanted(q)
+	return new(s.parse(q, s.wording)).wanted(q)
 }
 
 // IDF adds up that of terms that Stems has returned.

@@ -2,7 +2,6 @@ package embedded
 
 import (
 	"slices"
-	"sync"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/words"
@@ -12,12 +11,7 @@ import (
 // everyone can open, and of those that some can.
 const maxNarrowed = 2
 
-// narrowed are generations of some of the pages of another one.
-type narrowed struct {
-	mu   sync.Mutex
-	sets []narrowedSet // the latest first
-}
-
+// narrowedSet is a generation of some of the pages of another one.
 type narrowedSet struct {
 	pages *retrieval.PageSet
 	*generation
@@ -30,16 +24,16 @@ func (g *generation) only(pages *retrieval.PageSet) *generation {
 	if pages == nil {
 		return g
 	}
-	g.narrowed.mu.Lock()
-	defer g.narrowed.mu.Unlock()
-	for _, n := range g.narrowed.sets {
+	g.narrowing.Lock()
+	defer g.narrowing.Unlock()
+	for _, n := range g.narrowed {
 		if n.pages == pages {
 			return n.generation
 		}
 	}
 	n := narrowedSet{pages, g.narrow(pages)}
-	g.narrowed.sets = slices.Insert(g.narrowed.sets, 0, n)
-	g.narrowed.sets = g.narrowed.sets[:min(len(g.narrowed.sets), maxNarrowed)]
+	g.narrowed = slices.Insert(g.narrowed, 0, n)
+	g.narrowed = g.narrowed[:min(len(g.narrowed), maxNarrowed)]
 	return n.generation
 }
 

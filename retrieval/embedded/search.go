@@ -34,9 +34,6 @@ func zeroed(s []float32, n int) []float32 {
 
 // search ranks the sections of a generation for a query.
 func (g *generation) search(ctx context.Context, q *retrieval.Query, p *parsedQuery, ratio float64, s *scratch) ([]retrieval.Hit, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	g.scoreWords(p, s)
 	if err := ctx.Err(); err != nil {
 		return nil, err

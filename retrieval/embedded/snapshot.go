@@ -239,8 +239,7 @@ func decode(ctx context.Context, f io.ReaderAt, size int64, progress func(done, 
 			}
 			t = &texts{whole: whole}
 		}
-		docs, stored = append(docs, p.Document), append(stored, &pageTexts{})
-		stored[i].Store(t)
+		docs, stored = append(docs, p.Document), append(stored, hold(t))
 		if p.Words != nil {
 			counts = append(counts, p.Words)
 		}

@@ -191,7 +191,7 @@ func FuzzSnapshot(f *testing.F) {
 		g := x.current.Load()
 		c := &contents{lexicon: &words.Lexicon{Words: x.words}, vectors: g.vectors}
 		for _, d := range g.docs {
-			c.docs, c.texts = append(c.docs, withoutTexts(d)), append(c.texts, newTexts(d))
+			c.docs, c.texts = append(c.docs, withoutTexts(d)), append(c.texts, hold(&texts{whole: d}))
 		}
 		for _, c.words = range [][]*words.PageWords{g.words, nil} {
 			b.Reset()

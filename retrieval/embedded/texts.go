@@ -31,11 +31,10 @@ type pageTexts = atomic.Pointer[texts]
 // holdTexts: a file that is open can't be replaced here.
 const holdTexts = runtime.GOOS == "windows"
 
-// newTexts returns the texts of a document that is in memory.
-func newTexts(d *retrieval.Document) *pageTexts {
-	t := &pageTexts{}
-	t.Store(&texts{whole: d})
-	return t
+func hold(t *texts) *pageTexts {
+	p := &pageTexts{}
+	p.Store(t)
+	return p
 }
 
 // withoutTexts returns a document without its texts, and without links unless it
@@ -92,9 +91,8 @@ func (x *Index) Keep(d *retrieval.Document) (*retrieval.Document, error) {
 	if _, err = k.file.WriteAt(data, at); err != nil {
 		return d, nil //nolint:nilerr // likewise
 	}
-	t, o := &pageTexts{}, withoutTexts(d)
-	t.Store(&texts{file: k.file, at: at, ends: ends})
-	k.texts[keptKey(o)] = t
+	o := withoutTexts(d)
+	k.texts[keptKey(o)] = hold(&texts{file: k.file, at: at, ends: ends})
 	return o, nil
 }
 
