@@ -30,26 +30,21 @@ type part struct {
 	outdone   map[*Document]*Document
 }
 
-// keeperPart is a part of a Keeper.
-type keeperPart struct {
-	*part
-	Keeper
+// partsOf returns a part of the index for each of the sources.
+func partsOf(index Index, sources []string) []*part {
+	j := new(joint)
+	for _, name := range sources {
+		j.parts = append(j.parts, &part{Index: index, joint: j, source: name, loaded: make(chan struct{})})
+	}
+	return j.parts
 }
 
-// partsOf returns a part of the index for each of the sources.
-func partsOf(index Index, sources []string) []Index {
-	j := new(joint)
-	parts := make([]Index, len(sources))
-	for i, name := range sources {
-		p := &part{Index: index, joint: j, source: name, loaded: make(chan struct{})}
-		j.parts = append(j.parts, p)
-		if k, ok := index.(Keeper); ok {
-			parts[i] = keeperPart{p, k}
-		} else {
-			parts[i] = p
-		}
+// Keep keeps a document if the index is a Keeper.
+func (p *part) Keep(d *Document) (*Document, error) {
+	if k, ok := p.Index.(Keeper); ok {
+		return k.Keep(d)
 	}
-	return parts
+	return d, nil
 }
 
 // load tells the part the vectors of the documents that an earlier run left.

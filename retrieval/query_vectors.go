@@ -1,7 +1,6 @@
 package retrieval
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -31,16 +30,6 @@ func NewEmbedderBreaker() *Breaker {
 	return &Breaker{After: 3, First: time.Second, Last: time.Minute}
 }
 
-// QueryVectorsOptions are the options of QueryVectors. Embedder is required.
-type QueryVectorsOptions struct {
-	Embedder Embedder
-	// Ready, if not nil, reports whether the index has vectors. While it has
-	// none, no query is embedded. See Refresher.HasVectors.
-	Ready func() bool
-	// Log; nil: slog.Default().
-	Log *slog.Logger
-}
-
 // QueryVectorCounts counts queries by how they got a vector, for metrics.
 type QueryVectorCounts struct {
 	// Embedded queries got a vector from the embedder, Cached ones from an
@@ -55,20 +44,23 @@ type QueryVectorCounts struct {
 // longer than DefaultQueryDeadline, because of the embedder. It is safe for
 // concurrent use.
 type QueryVectors struct {
-	options QueryVectorsOptions
-	log     *slog.Logger
-	breaker *Breaker
-	calls   chan struct{} // holds an element for each call in progress
+	embedder Embedder
+	ready    func() bool
+	log      *slog.Logger
+	breaker  *Breaker
+	calls    chan struct{} // holds an element for each call in progress
 
 	mu     sync.Mutex
 	counts QueryVectorCounts
 	recent store.Recent[[]float32] // by the text
 }
 
-// NewQueryVectors returns the QueryVectors of an embedder.
-func NewQueryVectors(o QueryVectorsOptions) *QueryVectors {
+// NewQueryVectors returns the QueryVectors of an embedder. ready reports whether
+// the index has vectors (see Refresher.HasVectors): while it has none, no query is
+// embedded.
+func NewQueryVectors(e Embedder, ready func() bool, log *slog.Logger) *QueryVectors {
 	return &QueryVectors{
-		options: o, log: cmp.Or(o.Log, slog.Default()), breaker: NewEmbedderBreaker(),
+		embedder: e, ready: ready, log: log, breaker: NewEmbedderBreaker(),
 		calls: make(chan struct{}, maxQueryCalls), recent: store.Recent[[]float32]{Max: queryCacheSize / 2},
 	}
 }
@@ -77,7 +69,7 @@ func NewQueryVectors(o QueryVectorsOptions) *QueryVectors {
 // gets one in time: a query that is searched for several times is embedded
 // once.
 func (qv *QueryVectors) WithVector(ctx context.Context, q Query) Query {
-	if q.Vector == nil && (qv.options.Ready == nil || qv.options.Ready()) {
+	if q.Vector == nil && qv.ready() {
 		q.Vector = qv.vector(ctx, q.Text)
 	}
 	return q
@@ -113,7 +105,7 @@ func (qv *QueryVectors) vector(ctx context.Context, text string) []float32 {
 	}
 	timed, cancel := context.WithTimeout(ctx, DefaultQueryDeadline)
 	defer cancel()
-	v, err := embedQuery(timed, qv.options.Embedder, text)
+	v, err := embedQuery(timed, qv.embedder, text)
 	switch {
 	case err == nil:
 		qv.count(&qv.counts.Embedded)
@@ -127,10 +119,10 @@ func (qv *QueryVectors) vector(ctx context.Context, text string) []float32 {
 	}
 	if qv.breaker.Record(err) {
 		if err == nil {
-			qv.log.Info("the embedder has recovered", "model", qv.options.Embedder.Model())
+			qv.log.Info("the embedder has recovered", "model", qv.embedder.Model())
 		} else {
 			qv.log.Warn("the embedder is failing; searches use keywords only until it recovers",
-				"model", qv.options.Embedder.Model(), "error", err, "deadline", DefaultQueryDeadline)
+				"model", qv.embedder.Model(), "error", err, "deadline", DefaultQueryDeadline)
 		}
 	}
 	return v

@@ -3,6 +3,7 @@ package retrieval_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -72,10 +73,12 @@ func (e *wordEmbedder) count() (calls, texts int) {
 	return len(e.calls), texts
 }
 
+func always() bool { return true }
+
 func TestQueriesAreEmbedded(t *testing.T) {
 	setup := func() (*retrieval.QueryVectors, *wordEmbedder, *logLines) {
 		e, l := &wordEmbedder{}, &logLines{}
-		return retrieval.NewQueryVectors(retrieval.QueryVectorsOptions{Embedder: e, Log: l.logger()}), e, l
+		return retrieval.NewQueryVectors(e, always, l.logger()), e, l
 	}
 	// embed returns how long it took and whether there was a vector.
 	embed := func(t *testing.T, v *retrieval.QueryVectors, text string) (time.Duration, bool) {
@@ -103,7 +106,7 @@ func TestQueriesAreEmbedded(t *testing.T) {
 	})
 	bubble("a query that brings its vector, or an index without any, asks for none", func(t *testing.T) {
 		e := &wordEmbedder{}
-		v := retrieval.NewQueryVectors(retrieval.QueryVectorsOptions{Embedder: e, Ready: func() bool { return false }})
+		v := retrieval.NewQueryVectors(e, func() bool { return false }, slog.Default())
 		embed(t, v, "a")
 		v, _, _ = setup()
 		if q := v.WithVector(t.Context(), retrieval.Query{Text: "a", Vector: []float32{1}}); len(q.Vector) != 1 {
@@ -214,7 +217,7 @@ func (e prefixEmbedder) EmbedQuery(ctx context.Context, text string) ([]float32,
 }
 
 func TestQueriesAreEmbeddedAsQueriesWhereTheModelTellsThemApart(t *testing.T) {
-	v := retrieval.NewQueryVectors(retrieval.QueryVectorsOptions{Embedder: prefixEmbedder{&wordEmbedder{}}})
+	v := retrieval.NewQueryVectors(prefixEmbedder{&wordEmbedder{}}, always, slog.Default())
 	got := v.WithVector(t.Context(), retrieval.Query{Text: "rocket"}).Vector
 	plain, err := (&wordEmbedder{}).Embed(t.Context(), []string{"query: rocket"})
 	if err != nil {

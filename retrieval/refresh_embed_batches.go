@@ -35,12 +35,6 @@ type text struct {
 	section  int
 }
 
-// shortText is a text that is embedded.
-type shortText struct {
-	key  disk.Key
-	text string
-}
-
 // embedAll embeds texts in batches. It returns the first error that means
 // that the embedder is down.
 func (e *embeddings) embedAll(ctx context.Context, texts []text) error {
@@ -49,12 +43,12 @@ func (e *embeddings) embedAll(ctx context.Context, texts []text) error {
 	published := time.Now()
 	var last *Document // of outlines, one document is in memory
 	for len(texts) > 0 && groupCtx.Err() == nil {
-		batch, err := e.batch(groupCtx, texts, &last)
+		keys, batch, err := e.batch(groupCtx, texts, &last)
 		if err != nil {
 			return errors.Join(err, group.Wait())
 		}
 		texts = texts[len(batch):]
-		group.Go(func() error { return e.embed(groupCtx, batch) })
+		group.Go(func() error { return e.embed(groupCtx, keys, batch) })
 		if time.Since(published) > e.publishAfter() && len(texts) > 0 && groupCtx.Err() == nil {
 			if err := e.publish(groupCtx); err != nil {
 				return errors.Join(err, group.Wait())
@@ -110,14 +104,14 @@ func (e *embeddings) stored(ctx context.Context, texts []text) (others []text) {
 
 // batch returns the first texts, as many as are embedded at once. last is the
 // document that was loaded last.
-func (e *embeddings) batch(ctx context.Context, texts []text, last **Document) (batch []shortText, err error) {
+func (e *embeddings) batch(ctx context.Context, texts []text, last **Document) (keys []disk.Key, batch []string, err error) {
 	size := 0
 	for _, t := range texts[:min(len(texts), int(e.batchSize.Load()))] {
 		d := t.document
 		if d.Outline {
 			if *last == nil || (*last).Page != d.Page {
 				if *last, err = e.whole(ctx, d); err != nil {
-					return nil, err
+					return nil, nil, err
 				}
 			}
 			d = *last
@@ -126,19 +120,15 @@ func (e *embeddings) batch(ctx context.Context, texts []text, last **Document) (
 		if size += len(text); len(batch) > 0 && size > maxBatchBytes {
 			break
 		}
-		batch = append(batch, shortText{t.key, text})
+		keys, batch = append(keys, t.key), append(batch, text)
 	}
-	return batch, nil
+	return keys, batch, nil
 }
 
 // embed embeds one batch. If the embedder refuses the batch but not
 // probeText, it tries smaller batches, then shorter texts, and then leaves the
 // text out. An error means that the embedder is down.
-func (e *embeddings) embed(ctx context.Context, batch []shortText) error {
-	keys, texts := make([]disk.Key, len(batch)), make([]string, len(batch))
-	for i, t := range batch {
-		keys[i], texts[i] = t.key, t.text
-	}
+func (e *embeddings) embed(ctx context.Context, keys []disk.Key, texts []string) error {
 	vectors, err := e.request(ctx, texts)
 	if err == nil {
 		e.put(keys, vectors)
@@ -150,11 +140,11 @@ func (e *embeddings) embed(ctx context.Context, batch []shortText) error {
 	if _, probe := e.request(ctx, []string{probeText}); probe != nil {
 		return err
 	}
-	if half := len(batch) / 2; half > 0 {
-		return errors.Join(e.embed(ctx, batch[:half]), e.embed(ctx, batch[half:]))
+	if half := len(texts) / 2; half > 0 {
+		return errors.Join(e.embed(ctx, keys[:half], texts[:half]), e.embed(ctx, keys[half:], texts[half:]))
 	}
 	if length := len(texts[0]); length > maxSectionText/16 {
-		return e.embed(ctx, []shortText{{keys[0], short.Bytes(texts[0], length/2)}})
+		return e.embed(ctx, keys, []string{short.Bytes(texts[0], length/2)})
 	}
 	e.mu.Lock()
 	e.refused[keys[0]] = true

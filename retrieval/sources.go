@@ -37,19 +37,14 @@ func NewSources(names []string, options []RefresherOptions) *Sources {
 		keys[0] = "" // as for a single one
 		restore := options[0].Restore
 		var once sync.Once
-		for i, p := range partsOf(options[0].Index, keys) {
-			options[i].Index = p
+		s.parts = partsOf(options[0].Index, keys)
+		for i, p := range s.parts {
+			options[i].Index, options[i].part = p, p
 			if restore != nil {
 				options[i].Restore = func(ctx context.Context, progress func(done, total int)) {
 					once.Do(func() { restore(ctx, progress) })
 				}
 			}
-			if k, ok := p.(keeperPart); ok {
-				s.parts = append(s.parts, k.part)
-			} else {
-				s.parts = append(s.parts, p.(*part))
-			}
-			options[i].part = s.parts[i]
 		}
 	}
 	for _, o := range options {

@@ -195,7 +195,7 @@ func NewIndex(b IndexSettings) (*Index, error) {
 		if ratio := b.SemanticRatio; ratio != nil && *ratio == 0 {
 			ready = func() bool { return false }
 		}
-		c.queries = retrieval.NewQueryVectors(retrieval.QueryVectorsOptions{Embedder: c.Embedder, Ready: ready, Log: log})
+		c.queries = retrieval.NewQueryVectors(c.Embedder, ready, log)
 	}
 	c.holders.Store(1)
 	go func() {
