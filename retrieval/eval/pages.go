@@ -6,15 +6,14 @@
 package eval
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 )
 
-var (
-	host   = regexp.MustCompile(`^https?://[^/]+`)
-	suffix = regexp.MustCompile(`(?i)\.(mdx?|html?|rst|ipynb|markdown|txt)$`)
-	index  = regexp.MustCompile(`(^|/)(_?index|README)$`)
-)
+// surplus matches what is no part of a page's path: the host, and index and the
+// extension at its end.
+var surplus = regexp.MustCompile(`^https?://[^/]+|(?:(?:^|/)(?:_?index|README))?(?i:\.(?:mdx?|html?|rst|ipynb|markdown|txt))?$`)
 
 // Page returns the page of a path or URL: without host, query, fragment,
 // extension and index as the last segment, in lower case. The front page is
@@ -22,13 +21,8 @@ var (
 func Page(path string) string {
 	path, _, _ = strings.Cut(path, "#")
 	path, _, _ = strings.Cut(path, "?")
-	path = host.ReplaceAllString(strings.TrimSpace(path), "")
-	path = suffix.ReplaceAllString(strings.Trim(path, "/"), "")
-	path = strings.ToLower(strings.Trim(index.ReplaceAllString(path, ""), "/"))
-	if path == "" {
-		return "index"
-	}
-	return path
+	path = surplus.ReplaceAllString(strings.Trim(strings.TrimSpace(path), "/"), "")
+	return cmp.Or(strings.ToLower(strings.Trim(path, "/")), "index")
 }
 
 // Pages returns the pages of paths, each at its best rank.

@@ -144,7 +144,7 @@ func slug(s string) string {
 // kebab is lodash's kebabCase.
 func kebab(s string) string {
 	var parts []string
-	for _, field := range regexp.MustCompile(`[^A-Za-z0-9]+`).Split(strings.ReplaceAll(s, "'", ""), -1) {
+	for _, field := range wordless.Split(strings.ReplaceAll(s, "'", ""), -1) {
 		for field != "" {
 			n := 1
 			class := func(c byte) int {

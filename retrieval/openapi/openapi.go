@@ -19,6 +19,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 // Bounds of a description.
@@ -65,9 +67,6 @@ type reader struct {
 	remote map[string]bool // references that are not followed
 }
 
-// methods are those of a path, in the order in which they are read.
-var methods = []string{"get", "post", "put", "patch", "delete", "head", "options", "trace", "query"}
-
 // Read reads a description.
 func Read(data []byte) (d *Description, err error) {
 	if len(data) > MaxSize {
@@ -99,7 +98,7 @@ func Read(data []byte) (d *Description, err error) {
 	default:
 		return nil, errors.New("it has neither openapi: 3.… nor asyncapi: 3.…, and is no API description")
 	}
-	r.out.Title = line(text(objectOf(r.root["info"])["title"]))
+	r.out.Title = short.Line(text(objectOf(r.root["info"])["title"]))
 	if async != "" {
 		r.channels()
 	} else {
@@ -117,7 +116,7 @@ func (r *reader) paths(part string) {
 	items := objectOf(r.root[part])
 	for _, path := range sorted(items) {
 		item := r.resolve(items[path])
-		for _, method := range methods {
+		for _, method := range []string{"get", "post", "put", "patch", "delete", "head", "options", "trace", "query"} {
 			o := r.resolve(item[method])
 			if o == nil {
 				continue

@@ -65,16 +65,7 @@ func (s *Source) Watch(ctx context.Context, changed func()) error {
 		}
 		return folder.Watch(ctx, changed)
 	}
-	ticker := time.NewTicker(cmp.Or(s.Interval, defaultInterval))
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-			changed()
-		}
-	}
+	return source.Poll(ctx, cmp.Or(s.Interval, defaultInterval), changed)
 }
 
 // Snapshot reads the description. One that can't be read whole is an error.

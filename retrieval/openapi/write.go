@@ -42,7 +42,7 @@ type writer struct {
 
 // begin begins the page of an operation o.
 func (r *reader) begin(op *Operation, o object) *writer {
-	summary, description := line(text(o["summary"])), text(o["description"])
+	summary, description := short.Line(text(o["summary"])), text(o["description"])
 	op.Title = cmp.Or(summary, firstSentence(description), humanize(op.ID), op.Method+" "+op.Path)
 	for _, t := range listOf(o["tags"]) {
 		if name := text(t); name != "" {
@@ -61,7 +61,7 @@ func (r *reader) begin(op *Operation, o object) *writer {
 		w.head["deprecated"] = true
 	}
 	w.heading(1, op.Title)
-	if line(description) != op.Title {
+	if short.Line(description) != op.Title {
 		w.prose(description)
 	}
 	w.heading(2, op.Method+" "+op.Path)
@@ -89,7 +89,7 @@ func (w *writer) page() []byte {
 }
 
 func (w *writer) heading(level int, s string) {
-	w.paragraph(strings.Repeat("#", level) + " " + escape(line(s)))
+	w.paragraph(strings.Repeat("#", level) + " " + escape(short.Line(s)))
 }
 
 func (w *writer) paragraph(markdown string) {
@@ -142,7 +142,7 @@ func (w *writer) responses(responses object) {
 			w.named = true
 			w.content(content, false)
 		} else {
-			w.paragraph("Response " + status + ": " + prose(short.Bytes(line(text(o["description"])), maxField)))
+			w.paragraph("Response " + status + ": " + prose(short.Bytes(short.Line(text(o["description"])), maxField)))
 		}
 	}
 }
@@ -203,9 +203,9 @@ func (w *writer) schema(s object) {
 	w.walk(s, 0, map[string]bool{}, func(line string) { lines = append(lines, line) })
 	resolved := w.r.resolve(s)
 	if name := nameOf(s); name != "" {
-		w.paragraph("Schema " + code(name) + ". " + prose(short.Bytes(line(text(resolved["description"])), maxField)))
+		w.paragraph("Schema " + code(name) + ". " + prose(short.Bytes(short.Line(text(resolved["description"])), maxField)))
 	} else if len(lines) == 0 {
-		w.paragraph(w.typeOf(resolved) + ". " + prose(short.Bytes(line(text(resolved["description"])), maxField)))
+		w.paragraph(w.typeOf(resolved) + ". " + prose(short.Bytes(short.Line(text(resolved["description"])), maxField)))
 	}
 	w.paragraph(strings.Join(lines, "\n"))
 }
@@ -269,7 +269,7 @@ func (w *writer) field(name string, traits []string, required bool, description 
 	if len(traits) > 0 {
 		s += " (" + escape(strings.Join(traits, ", ")) + ")"
 	}
-	if d := line(prose(short.Bytes(description, maxField))); d != "" && !w.named {
+	if d := short.Line(prose(short.Bytes(description, maxField))); d != "" && !w.named {
 		s += ": " + d
 	}
 	values := listOf(schema["enum"])
@@ -305,14 +305,11 @@ func (w *writer) typeOf(s object) string {
 	if format := text(s["format"]); format != "" && kind != "" {
 		kind += " " + format
 	}
-	return line(kind)
+	return short.Line(kind)
 }
 
-// line returns a text as one line.
-func line(s string) string { return strings.Join(strings.Fields(s), " ") }
-
 // code is a text as Markdown code.
-func code(s string) string { return "`" + strings.ReplaceAll(line(s), "`", "'") + "`" }
+func code(s string) string { return "`" + strings.ReplaceAll(short.Line(s), "`", "'") + "`" }
 
 var special = regexp.MustCompile("[\\\\`*_\\[\\]<>#]")
 
@@ -347,7 +344,7 @@ func prose(s string) string {
 // is too long for one.
 func firstSentence(s string) string {
 	s, _, _ = strings.Cut(prose(s), "\n\n")
-	s = line(strings.NewReplacer("`", "", "*", "", "&lt;", "<").Replace(s))
+	s = short.Line(strings.NewReplacer("`", "", "*", "", "&lt;", "<").Replace(s))
 	if first, _, ok := strings.Cut(s, ". "); ok {
 		s = first
 	}
@@ -371,7 +368,7 @@ func humanize(id string) string {
 		b.WriteRune(unicode.ToLower(r))
 		before = r
 	}
-	if s := line(b.String()); s != id {
+	if s := short.Line(b.String()); s != id {
 		return s
 	}
 	return ""

@@ -80,7 +80,7 @@ type Sitemap struct {
 
 // Watch calls changed at the interval.
 func (s *Sitemap) Watch(ctx context.Context, changed func()) error {
-	return poll(ctx, cmp.Or(s.Interval, defaultRefetch), changed)
+	return Poll(ctx, cmp.Or(s.Interval, defaultRefetch), changed)
 }
 
 // Snapshot fetches robots.txt and the sitemaps. It fails if any of them can't

@@ -90,13 +90,10 @@ func parseSitemap(r io.Reader, limit int) (pages, maps []sitemapEntry, err error
 // lastModified reads a W3C date. exact is false if it names only a day, on
 // which the page may change again.
 func lastModified(s string) (t time.Time, exact bool) {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05"} {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", time.DateOnly} {
 		if t, err := time.Parse(layout, s); err == nil {
-			return t, true
+			return t, layout != time.DateOnly
 		}
-	}
-	if t, err := time.Parse(time.DateOnly, s); err == nil {
-		return t, false
 	}
 	return time.Time{}, false
 }

@@ -40,7 +40,7 @@ func (f *Folder) Watch(ctx context.Context, changed func()) error {
 		<-ctx.Done()
 		return nil
 	case "poll":
-		return poll(ctx, interval, changed)
+		return Poll(ctx, interval, changed)
 	}
 	log := cmp.Or(f.Log, slog.Default())
 	pause := firstPause
@@ -55,7 +55,7 @@ func (f *Folder) Watch(ctx context.Context, changed func()) error {
 			log.Log(ctx, level, "the limit of file watches is reached, so this folder, and others that follow, are polled; "+
 				"raise it with sysctl fs.inotify.max_user_watches=524288 (and fs.inotify.max_user_instances), then reload",
 				"folder", f.Root, "interval", interval, "error", err)
-			return poll(ctx, interval, changed)
+			return Poll(ctx, interval, changed)
 		}
 		if err != nil && ctx.Err() == nil {
 			log.Debug("watching the folder again", "folder", f.Root, "error", err)
@@ -73,8 +73,8 @@ func limitReached(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
-// poll calls changed at an interval until ctx is done.
-func poll(ctx context.Context, interval time.Duration, changed func()) error {
+// Poll calls changed at an interval until ctx is done.
+func Poll(ctx context.Context, interval time.Duration, changed func()) error {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
@@ -195,10 +195,8 @@ func (f *Folder) watcher() *Watcher {
 }
 
 func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
 	case <-ctx.Done():
-	case <-t.C:
+	case <-time.After(d):
 	}
 }
