@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -59,12 +60,10 @@ func codeLanguage(n *html.Node) string {
 }
 
 func classLanguage(n *html.Node) string {
-	for _, key := range []string{"data-lang", "data-language"} {
-		if l := attr(n, key); l != "" {
-			return l
-		}
+	if l := cmp.Or(attr(n, "data-lang"), attr(n, "data-language")); l != "" {
+		return l
 	}
-	list := classes(n)
+	list := strings.Fields(attr(n, "class"))
 	for i, c := range list {
 		for _, prefix := range []string{"language-", "lang-", "highlight-source-", "highlight-"} {
 			if l, ok := strings.CutPrefix(c, prefix); ok && l != "" && l != "wrapper" && l != "content" {

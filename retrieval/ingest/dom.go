@@ -69,8 +69,6 @@ func hasAttr(n *html.Node, key string) bool {
 	return slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == key })
 }
 
-func classes(n *html.Node) []string { return strings.Fields(attr(n, "class")) }
-
 func hasClass(n *html.Node, class string) bool {
 	for c := range strings.FieldsSeq(attr(n, "class")) {
 		if strings.EqualFold(c, class) {

@@ -105,8 +105,7 @@ func (p *preparer) closeTag(name string, end int) {
 		}
 		p.emit(b.closing)
 		p.heading = p.heading && !headingTags.has(name)
-		switch {
-		case b.block || name > "Z" && !inlineTags.has(name): // an element like li
+		if b.block || name > "Z" && !inlineTags.has(name) { // an element like li
 			p.separate()
 			p.indent = b.indent
 		}

@@ -54,10 +54,10 @@ type nodeRenderer struct{}
 func (nodeRenderer) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
 	reg.Register(ast.KindFencedCodeBlock, renderFence)
 	reg.Register(ast.KindRawHTML, renderInlineTag)
-	reg.Register(east.KindFootnoteList, renderChildren)
+	reg.Register(east.KindFootnoteList, renderOnly(ast.WalkContinue))
 	reg.Register(east.KindFootnote, renderFootnote)
 	reg.Register(east.KindFootnoteLink, renderFootnoteLink)
-	reg.Register(east.KindFootnoteBacklink, renderNothing)
+	reg.Register(east.KindFootnoteBacklink, renderOnly(ast.WalkSkipChildren))
 }
 
 var (
@@ -117,12 +117,9 @@ func renderFootnoteLink(w util.BufWriter, _ []byte, node ast.Node, entering bool
 	return ast.WalkContinue, nil
 }
 
-func renderChildren(util.BufWriter, []byte, ast.Node, bool) (ast.WalkStatus, error) {
-	return ast.WalkContinue, nil
-}
-
-func renderNothing(util.BufWriter, []byte, ast.Node, bool) (ast.WalkStatus, error) {
-	return ast.WalkSkipChildren, nil
+// renderOnly renders what is below a node, or nothing of it.
+func renderOnly(status ast.WalkStatus) renderer.NodeRendererFunc {
+	return func(util.BufWriter, []byte, ast.Node, bool) (ast.WalkStatus, error) { return status, nil }
 }
 
 // markdown reads a Markdown or MDX page into doc: as HTML, like a browser.
@@ -188,12 +185,8 @@ func firstHeading(r *reading) string {
 // languageName normalizes a code block's language.
 func languageName(s string) string {
 	s = strings.ToLower(strings.Trim(s, ".-"))
-	switch s {
-	case "default", "none", "text", "plaintext", "plain", "txt", "notranslate", "nohighlight", "no-highlight", "fallback":
+	if len(s) > 30 || plainLanguages.has(s) {
 		return ""
 	}
-	if len(s) <= 30 {
-		return s
-	}
-	return ""
+	return s
 }

@@ -177,13 +177,9 @@ func (in *Ingester) canonical(page, current, href string) (string, bool) {
 // link returns the page of this site to which u, a link on the page at current,
 // leads.
 func (in *Ingester) link(current, u *url.URL) (page, anchor string, ok bool) {
-	if u.Host != current.Host || u.Opaque != "" || u.Scheme != current.Scheme && u.Scheme != "http" && u.Scheme != "https" {
-		return "", "", false
-	}
-	if e := path.Ext(u.Path); e != "" && formatOf(u.Path) == formatNone && assetExtensions.has(strings.ToLower(e)) {
-		return "", "", false
-	}
-	if !strings.HasPrefix(u.Path+"/", in.base.Path) {
+	switch {
+	case u.Host != current.Host, u.Opaque != "", u.Scheme != current.Scheme && u.Scheme != "http" && u.Scheme != "https",
+		formatOf(u.Path) == formatNone && assetExtensions.has(strings.ToLower(path.Ext(u.Path))), !strings.HasPrefix(u.Path+"/", in.base.Path):
 		return "", "", false
 	}
 	return in.pageOf(u), u.Fragment, true

@@ -25,6 +25,7 @@ const (
 	warnings
 	cautions
 	lineNumberClasses
+	plainLanguages // say that code has no language
 	contentIDs
 
 	readerAttributes // hold words that readers see, in any component
@@ -98,7 +99,8 @@ var sets = func() map[string]words {
 		cautions: "caution danger error failure bug fail",
 		lineNumberClasses: `linenos lineno linenumber line-number line-numbers line-numbers-rows line-numbers-wrapper ln lnt gl gutter
 			ansi-line-number`,
-		contentIDs: "content main-content content-area mw-content-text docs-content",
+		plainLanguages: "default none text plaintext plain txt notranslate nohighlight no-highlight fallback",
+		contentIDs:     "content main-content content-area mw-content-text docs-content",
 
 		readerAttributes: `title label heading header headline summary caption alt description desc tip placeholder subtitle tagline text
 			question answer cta content-title tooltip body-text`,

@@ -28,7 +28,13 @@ func (f *flow) table(n *html.Node) {
 	}
 	rows := tableRows(n, nil)
 	if holdsBlocks(rows) {
-		f.tableAsBlocks(rows)
+		for _, row := range rows {
+			for c := row.FirstChild; c != nil; c = c.NextSibling {
+				if c.Type == html.ElementNode && !w.skips(c) {
+					f.apart(c)
+				}
+			}
+		}
 		return
 	}
 	if lines := w.tableLines(rows); len(lines) > 0 {
@@ -124,17 +130,6 @@ func holdsBlocks(rows []*html.Node) bool {
 		}
 	}
 	return false
-}
-
-// tableAsBlocks writes the cells one after the other.
-func (f *flow) tableAsBlocks(rows []*html.Node) {
-	for _, row := range rows {
-		for c := row.FirstChild; c != nil; c = c.NextSibling {
-			if c.Type == html.ElementNode && !f.w.skips(c) {
-				f.apart(c)
-			}
-		}
-	}
 }
 
 // cellItem begins an item of a list in a cell.

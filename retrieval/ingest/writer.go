@@ -288,9 +288,7 @@ func (f *flow) heading(n *html.Node, level int) {
 	}
 	written = strings.TrimSpace(strings.TrimRight(written, "¶ "))
 	text, anchor = clean(text), anchorOf(anchor)
-	switch {
-	case text == "":
-	default:
+	if text != "" {
 		w.level, w.titled = level, w.titled || level == 1
 		f.add(w.section(level, text, anchor) + headingLine(level, written, anchor, level > 4))
 	}
@@ -342,20 +340,14 @@ func headingLine(level int, text, anchor string, visible bool) string {
 // fences writes the code blocks of a pre.
 func fences(pre *html.Node) (blocks []string) {
 	for _, c := range codesOf(pre) {
-		var code strings.Builder
-		preText(&code, c)
-		blocks = append(blocks, fenced(codeLanguage(c), code.String()))
+		var text strings.Builder
+		preText(&text, c)
+		if code := strings.TrimLeft(strings.TrimRight(text.String(), " \t\n"), "\n"); strings.TrimSpace(code) != "" {
+			fence := fenceFor(code)
+			blocks = append(blocks, fence+codeLanguage(c)+"\n"+code+"\n"+fence)
+		}
 	}
 	return blocks
-}
-
-func fenced(language, code string) string {
-	code = strings.TrimLeft(strings.TrimRight(code, " \t\n"), "\n")
-	if strings.TrimSpace(code) == "" {
-		return ""
-	}
-	fence := fenceFor(code)
-	return fence + language + "\n" + code + "\n" + fence
 }
 
 // card writes a link around blocks: after them.
