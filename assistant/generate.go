@@ -21,12 +21,6 @@ const (
 	maxRounds = 3
 )
 
-// errSilent is the error of a model that ends without a word.
-var errSilent = errors.New("the model's answer is empty")
-
-// errEndless is the error of a model that wrote nothing in the time of an answer.
-var errEndless = fmt.Errorf("no answer within max_duration: %w", ErrModel)
-
 // generate has the model answer. If it fails before its first word, the reply
 // continues without it.
 func (r *run) generate(ctx context.Context) error {
@@ -62,7 +56,7 @@ func (r *run) generate(ctx context.Context) error {
 func (r *run) cutOff() error {
 	r.out.end()
 	if r.out.text.Len() == 0 {
-		return errEndless
+		return fmt.Errorf("no answer within max_duration: %w", ErrModel)
 	}
 	r.res.Reason = "length"
 	return nil
@@ -111,7 +105,7 @@ func (r *run) askModel(ctx context.Context) error {
 		}
 		if len(c.ToolCalls) == 0 || !tools {
 			if r.out.text.Len() == 0 {
-				return errSilent
+				return errors.New("the model's answer is empty")
 			}
 			r.res.Reason = c.Reason
 			if c.Reason == "tool-calls" {

@@ -46,17 +46,6 @@ func newKey() string {
 	return hex.EncodeToString(b[:])
 }
 
-// briefing is what a model gets.
-type briefing struct {
-	site       *Settings
-	in         *Input
-	q          *inquiry
-	found      *findings
-	given      int    // of the passages found: those in the prompt; tools bring more
-	key        string // of the fences, unguessable
-	incomplete func() bool
-}
-
 // prompt builds the request to the model.
 func (r *run) prompt(tooled bool) *Prompt {
 	p := &Prompt{
@@ -74,7 +63,7 @@ func (r *run) prompt(tooled bool) *Prompt {
 
 // rules are the assistant's instructions for a site, with those that its
 // operator adds.
-func (r *briefing) rules(tooled bool) string {
+func (r *run) rules(tooled bool) string {
 	support := ""
 	if r.site.SupportURL != "" {
 		support = ", and " + r.site.SupportURL + " for help"
@@ -92,7 +81,7 @@ func (r *briefing) rules(tooled bool) string {
 // userMessage holds the conversation, the passages, what the reader shows, and
 // the question. It is one message, since the templates of some models want the
 // roles to alternate.
-func (r *briefing) userMessage() string {
+func (r *run) userMessage() string {
 	q := r.q
 	var b strings.Builder
 	b.WriteString("Key: " + r.key + "\n\n" + r.conversation())
@@ -152,7 +141,7 @@ func (r *briefing) userMessage() string {
 }
 
 // passages are passages as the prompt has them.
-func (r *briefing) passages(ps []Passage) string {
+func (r *run) passages(ps []Passage) string {
 	var b strings.Builder
 	for i := range ps {
 		r.fence(&b, "Passage "+ps[i].ID+": "+short.Line(ps[i].Title)+"\nAddress: "+ps[i].URL, ps[i].Text)
@@ -161,7 +150,7 @@ func (r *briefing) passages(ps []Passage) string {
 }
 
 // fence writes data between marks that it can't contain.
-func (r *briefing) fence(b *strings.Builder, label, text string) {
+func (r *run) fence(b *strings.Builder, label, text string) {
 	for _, s := range []string{"<<", r.key, " ", r.withoutKey(label), "\n", r.withoutKey(text), "\n<</", r.key, ">>\n\n"} {
 		b.WriteString(s)
 	}
@@ -169,14 +158,14 @@ func (r *briefing) fence(b *strings.Builder, label, text string) {
 
 // withoutKey removes the reply's key from a text. No client can know it,
 // but the model may repeat it in a call of a tool.
-func (r *briefing) withoutKey(text string) string {
+func (r *run) withoutKey(text string) string {
 	return strings.ReplaceAll(text, r.key, "")
 }
 
 // conversation is what was said before, the newest turns within the bounds.
 // The client may have forged the assistant's words; they are given to the model
 // as quoted data in a user message, never in its own role.
-func (r *briefing) conversation() string {
+func (r *run) conversation() string {
 	said := slices.Clone(r.q.earlier[max(0, len(r.q.earlier)-conversationTurns):])
 	left, from := conversationTokens, len(said)
 	for from > 0 {
@@ -206,7 +195,7 @@ func (r *briefing) conversation() string {
 }
 
 // user identifies the reader to the model's provider: a hash, never the fp.
-func (r *briefing) user() string {
+func (r *run) user() string {
 	if fp := r.in.Fingerprint; fp != "" && fp != "anonymous" {
 		h := sha256.Sum256([]byte(r.site.Name + "\x00" + fp))
 		return "u" + hex.EncodeToString(h[:12])

@@ -15,11 +15,18 @@ import (
 
 // run is one reply in the making. Each step fills in what the next ones need.
 type run struct {
-	briefing
-	a   *Assistant
-	res *Result
-	out output
+	a     *Assistant
+	site  *Settings
+	in    *Input
+	q     *inquiry
+	found *findings
+	res   *Result
+	out   output
 
+	incomplete func() bool
+	key        string // of the fences around data, unguessable
+
+	given     int                             // of the passages found: those in the prompt; tools bring more
 	shown     int                             // of the passages found: the sources that are sent before the text
 	rewritten func() (text string, sure bool) // waits for the model's words for the question
 	exchange  []PromptMessage                 // the model's tool calls so far, and their results
@@ -30,9 +37,8 @@ type run struct {
 var errReported = errors.New("the reply ended with an error event")
 
 func (a *Assistant) newRun(in *Input, sink reply.Sink) *run {
-	r := &run{a: a, res: &Result{}, out: output{sink: sink, started: time.Now()}}
+	r := &run{a: a, site: &a.Site, in: in, res: &Result{}, out: output{sink: sink, started: time.Now()}, key: newKey()}
 	r.incomplete = func() bool { return in.Incomplete != nil && in.Incomplete() }
-	r.briefing.site, r.in, r.key = &a.Site, in, newKey()
 	r.found = &findings{index: a.Search, budget: cmp.Or(a.PassageTokens, defaultTokens), paths: map[string]string{}}
 	if a.Model != nil {
 		r.found.publicURL = a.Site.PublicURL

@@ -27,11 +27,6 @@ type meaning struct {
 	Issue     string // where to file one
 }
 
-var meaningTable = table[meaning]{
-	columns: "question asked questions pages last",
-	cells:   func(m *meaning) []any { return []any{m.Questions[0], m.Asked, m.Questions, m.Pages, when(m.Last)} },
-}
-
 // meanings groups the most frequent questions of a query by the vectors of their
 // wordings.
 func (q *request) meanings(store *insights.Store, query insights.Query) ([]meaning, error) {

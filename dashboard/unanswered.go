@@ -40,7 +40,10 @@ func unanswered(q *request) error {
 		if err != nil {
 			return err
 		}
-		return meaningTable.list(q, "unanswered-by-meaning", data.Query, listed(found), data)
+		return table[meaning]{
+			columns: "question asked questions pages last",
+			cells:   func(m *meaning) []any { return []any{m.Questions[0], m.Asked, m.Questions, m.Pages, when(m.Last)} },
+		}.list(q, "unanswered-by-meaning", data.Query, listed(found), data)
 	case data.By == "page":
 		return table[insights.GapPage]{
 			columns: "page asked questions last",

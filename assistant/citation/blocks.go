@@ -13,7 +13,9 @@ type blocks struct {
 	line   []byte // the line's prefix so far
 	blank  bool   // the line before was blank
 
-	containers []container
+	// containers are CommonMark's container blocks: 0 for a quote, for the item of
+	// a list by how much its content is indented.
+	containers []int
 
 	fence  byte // '`' or '~' in a fenced block, else 0
 	length int  // of the opening fence
@@ -25,10 +27,6 @@ type blocks struct {
 	// taken for code any more.
 	distrust bool
 }
-
-// container is CommonMark's container block: a quote or, with width above 0, a
-// list item whose content is indented by width.
-type container struct{ width int }
 
 const maxContainers = 16
 
@@ -122,18 +120,18 @@ func (k *blocks) begin(next byte, p *paragraph) (prefix []byte, text bool) {
 // match returns how many of the open containers a line continues, and what
 // follows their marks.
 func (k *blocks) match(line []byte, end bool) (matched int, rest []byte) {
-	for _, c := range k.containers {
+	for _, width := range k.containers {
 		ind := indentation(line)
 		switch {
-		case c.width == 0:
+		case width == 0:
 			if ind > 3 || ind == len(line) || line[ind] != '>' {
 				return matched, line
 			}
 			line = bytes.TrimPrefix(line[ind+1:], []byte(" "))
 		case ind == len(line) && end:
 			line = nil // blank lines belong to items
-		case ind >= c.width:
-			line = line[c.width:]
+		case ind >= width:
+			line = line[width:]
 		default:
 			return matched, line
 		}
@@ -167,18 +165,15 @@ func (k *blocks) blankLine(matched int, empty bool) {
 	}
 	if matched == 0 && empty {
 		// Quotes end at an empty line. Items may go on after it.
-		for i, c := range k.containers {
-			if c.width == 0 {
-				k.containers = k.containers[:i]
-				break
-			}
+		if i := slices.Index(k.containers, 0); i >= 0 {
+			k.containers = k.containers[:i]
 		}
 	}
 }
 
 // open returns the containers with those that a line begins, and what follows
 // their marks.
-func (k *blocks) open(open []container, rest []byte, end, wasBlank bool) ([]container, []byte) {
+func (k *blocks) open(open []int, rest []byte, end, wasBlank bool) ([]int, []byte) {
 	matched := len(open)
 	for len(open) < maxContainers {
 		ind := indentation(rest)
@@ -188,7 +183,7 @@ func (k *blocks) open(open []container, rest []byte, end, wasBlank bool) ([]cont
 		mark := rest[ind:]
 		if mark[0] == '>' {
 			rest = bytes.TrimPrefix(mark[1:], []byte(" "))
-			open = append(slices.Clip(open), container{})
+			open = append(slices.Clip(open), 0)
 			continue
 		}
 		n, first := listMark(mark, end)
@@ -205,7 +200,7 @@ func (k *blocks) open(open []container, rest []byte, end, wasBlank bool) ([]cont
 			k.doubt = true // can't interrupt a paragraph, if there is one
 		}
 		rest = mark[n+spaces:]
-		open = append(slices.Clip(open), container{width: width})
+		open = append(slices.Clip(open), width)
 	}
 	return open, rest
 }

@@ -169,13 +169,12 @@ func (n *inline) inner(text []byte, inLink bool) {
 	n.line = in.line
 }
 
-type bracketKind uint8
-
+// The kinds of brackets.
 const (
-	undecided bracketKind = iota
-	noBracket             // "[" without its "]"
-	noLink                // "[text]"
-	linked                // "[text](dest)"
+	undecided = iota
+	noBracket // "[" without its "]"
+	noLink    // "[text]"
+	linked    // "[text](dest)"
 )
 
 // bracketParts are the parts of a bracket: its text ends at s[text] == ']',
@@ -189,7 +188,7 @@ type bracketParts struct {
 const maxNested = 8
 
 // parseBracket reads a bracket at the beginning of s.
-func parseBracket(s []byte, unsure, whole bool) (b bracketParts, kind bracketKind) {
+func parseBracket(s []byte, unsure, whole bool) (b bracketParts, kind int) {
 	depth := 0
 	i := 0
 	for i < len(s) {

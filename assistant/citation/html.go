@@ -76,7 +76,8 @@ func HTML(answer string, href func(destination string) string) (string, error) {
 	if err := answers.Renderer().Render(&out, source, doc); err != nil {
 		return "", fmt.Errorf("rendering an answer: %w", err)
 	}
-	return scrollable.Replace(out.String()), nil
+	// In texts, goldmark escapes these tags.
+	return strings.NewReplacer("<pre>", `<pre tabindex="0">`, "<table>", `<table tabindex="0">`).Replace(out.String()), nil
 }
 
 // Code returns the code of an answer: its spans and the lines of its blocks, each
@@ -105,9 +106,6 @@ func Code(answer string) string {
 	})
 	return b.String()
 }
-
-// scrollable makes blocks focusable. In texts, goldmark escapes these tags.
-var scrollable = strings.NewReplacer("<pre>", `<pre tabindex="0">`, "<table>", `<table tabindex="0">`)
 
 // unwrap puts what a node has inside of it in its place.
 func unwrap(n ast.Node) {

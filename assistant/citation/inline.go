@@ -3,6 +3,7 @@ package citation
 import (
 	"bytes"
 	"slices"
+	"strings"
 )
 
 // inline reads the running text of Markdown: code spans, which pass, and
@@ -323,7 +324,7 @@ func (n *inline) backslash(s []byte, whole bool) (used int) {
 
 // harmlessEntities pass. Others could spell a URL, which some renderers find
 // after decoding them.
-var harmlessEntities = map[string]bool{"lt": true, "gt": true, "amp": true, "quot": true, "nbsp": true, "apos": true, "#39": true, "copy": true, "mdash": true, "ndash": true, "hellip": true, "rarr": true, "larr": true, "times": true}
+const harmlessEntities = " lt gt amp quot nbsp apos #39 copy mdash ndash hellip rarr larr times "
 
 func (n *inline) entity(s []byte, whole bool) (used int) {
 	const longest = 34
@@ -335,7 +336,7 @@ func (n *inline) entity(s []byte, whole bool) (used int) {
 	switch {
 	case i == len(s) && !whole:
 		return 0
-	case ends && harmlessEntities[string(s[1:i])]:
+	case ends && strings.Contains(harmlessEntities, " "+string(s[1:i])+" "):
 		n.put(s[:i+1]...)
 		return i + 1
 	case ends, n.inLink && i == len(s):

@@ -70,29 +70,28 @@ func (n *inline) dot(s []byte, whole bool) (used int) {
 	if end == len(s) && !whole && end <= longestDomain {
 		return 0
 	}
-	if isLinkedDomain(s[1:end]) {
+	if isLinkedDomain(strings.ToLower(string(s[1:end]))) {
 		n.put('\\')
 	}
 	n.put('.')
 	return 1
 }
 
-func isLinkedDomain(name []byte) bool { return linkedDomains[strings.ToLower(string(name))] }
+// The top-level domains that markdown-it knows by itself: whole, and of two
+// letters by the first.
+const (
+	domains   = " biz com edu gov net org pro web xxx aero asia coop info museum name shop рф "
+	countries = " a:cdefgilmnoqrstuwxz b:abdefghijmnorstvwyz c:acdfghiklmnoruvwxyz d:ejkmoz e:cegrstu f:ijkmor g:abdefghilmnpqrstuwy h:kmnrtu i:delmnoqrst j:emop k:eghimnprwyz l:abcikrstuvy m:acdeghklmnopqrstuvwxyz n:acefgilopruz o:m p:aefghklmnrstwy q:a r:eosuw s:abcdeghijklmnortuvxyz t:cdfghjklmnortvwz u:agksyz v:aceginu w:fs y:et z:amw "
+)
 
-// linkedDomains are the top-level domains that markdown-it knows by itself.
-var linkedDomains = func() map[string]bool {
-	m := make(map[string]bool)
-	for name := range strings.FieldsSeq("biz com edu gov net org pro web xxx aero asia coop info museum name shop рф") {
-		m[name] = true
+func isLinkedDomain(name string) bool {
+	if len(name) != 2 {
+		return name != "" && strings.Contains(domains, " "+name+" ")
 	}
-	for group := range strings.FieldsSeq("a:cdefgilmnoqrstuwxz b:abdefghijmnorstvwyz c:acdfghiklmnoruvwxyz d:ejkmoz e:cegrstu f:ijkmor g:abdefghilmnpqrstuwy h:kmnrtu i:delmnoqrst j:emop k:eghimnprwyz l:abcikrstuvy m:acdeghklmnopqrstuvwxyz n:acefgilopruz o:m p:aefghklmnrstwy q:a r:eosuw s:abcdeghijklmnortuvxyz t:cdfghjklmnortvwz u:agksyz v:aceginu w:fs y:et z:amw") {
-		first, seconds, _ := strings.Cut(group, ":")
-		for _, second := range seconds {
-			m[first+string(second)] = true
-		}
-	}
-	return m
-}()
+	_, seconds, _ := strings.Cut(countries, " "+name[:1]+":")
+	seconds, _, _ = strings.Cut(seconds, " ")
+	return strings.IndexByte(seconds, name[1]) >= 0
+}
 
 const (
 	longestDomain = 6

@@ -167,14 +167,11 @@ func localURL(s string) bool {
 	return false
 }
 
-// schemes begin what renderers take for a URL.
-var schemes = [...]string{"http://", "https://", "ftp://", "www."}
-
-// scheme returns the length of the scheme that s begins with, regardless of
-// case and backslashes, 0 if there is none. partial says that more of s could
-// make one.
+// scheme returns the length of the scheme that s begins with, or of what else
+// renderers take for the beginning of a URL, regardless of case and backslashes,
+// 0 if there is none. partial says that more of s could make one.
 func scheme(s []byte) (n int, partial bool) {
-	for _, want := range schemes {
+	for _, want := range [...]string{"http://", "https://", "ftp://", "www."} {
 		i, j := 0, 0
 		for i < len(s) && j < len(want) {
 			if c := s[i]; c == want[j] || c|0x20 == want[j] && isAlnum(c) {

@@ -214,8 +214,6 @@ func (k *Conversations) hold(c cached) {
 	}
 }
 
-var errPaused = errors.New("the storage failed within the last seconds and is not asked again yet")
-
 func (k *Conversations) put(ctx context.Context, key string, data []byte) error {
 	return k.try(ctx, "writing", func(ctx context.Context) error { return k.store.Put(ctx, key, data) })
 }
@@ -224,7 +222,7 @@ func (k *Conversations) put(ctx context.Context, key string, data []byte) error 
 // meanwhile, and not right after it failed.
 func (k *Conversations) try(ctx context.Context, doing string, f func(context.Context) error) error {
 	if time.Now().UnixNano() < k.paused.Load() {
-		return errPaused
+		return errors.New("the storage failed within the last seconds and is not asked again yet")
 	}
 	limited, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
