@@ -134,10 +134,11 @@ func (c *copies) joinTexts(docs []*retrieval.Document) {
 	}
 }
 
-// repeaters returns the pages that say what others say, as a manual on one page
-// does: two thirds of their sections are on other pages, of at least three that
-// have two thirds of theirs there. What is on many pages counts on none.
-func repeaters(docs []*retrieval.Document) []bool {
+// factorsOf returns the factors of pages: repeatsFactor for those that say what
+// others say, as a manual on one page does. Two thirds of their sections are on
+// other pages, of at least three that have two thirds of theirs there. What is
+// on many pages counts on none.
+func factorsOf(docs []*retrieval.Document) []float32 {
 	type holders struct {
 		largest uint32 // the page with the most sections
 		n       int
@@ -152,7 +153,7 @@ func repeaters(docs []*retrieval.Document) []bool {
 			all[d.Sections[j].Sum] = h
 		}
 	}
-	pages, sections, out := make([]int, len(docs)), make([]int, len(docs)), make([]bool, len(docs))
+	pages, sections, out := make([]int, len(docs)), make([]int, len(docs)), make([]float32, len(docs))
 	for i, d := range docs {
 		in := map[uint32]int{}
 		for j := range d.Sections {
@@ -168,7 +169,9 @@ func repeaters(docs []*retrieval.Document) []bool {
 		}
 	}
 	for i, d := range docs {
-		out[i] = pages[i] >= minRepeated && float64(sections[i]) >= copyShare*float64(len(d.Sections))
+		if out[i] = 1; pages[i] >= minRepeated && float64(sections[i]) >= copyShare*float64(len(d.Sections)) {
+			out[i] = repeatsFactor
+		}
 	}
 	return out
 }
@@ -220,9 +223,6 @@ func (g *generation) foldCopies(q *retrieval.Query, scopes []judgement, s *scrat
 		}
 		best.value = max(best.value, s.value[page])
 		groups[g.copies[page]] = best
-	}
-	if len(groups) == 0 {
-		return
 	}
 	s.order = slices.DeleteFunc(s.order, func(page uint32) bool { return folds(page) && groups[g.copies[page]].page != page })
 	for _, best := range groups {

@@ -238,8 +238,8 @@ func TestAPageThatRepeatsOthersIsBehindThem(t *testing.T) {
 		docs[i+1].Sections = append([]retrieval.Section{section(100, "Clone"), section(101, "Debug"), section(102, "Into"), section(103, "From"), section(104, "Any")}, docs[i+1].Sections[:1]...)
 	}
 	docs[1].Sections = append(docs[1].Sections, section(200, "Knitting"), section(201, "Weaving"))
-	for page, repeats := range repeaters(docs[1:]) {
-		if repeats {
+	for page, factor := range factorsOf(docs[1:]) {
+		if factor != 1 {
 			t.Errorf("%s is taken for a page that repeats others", docs[page+1].Page)
 		}
 	}

@@ -12,11 +12,6 @@ import (
 // what each word counts and where it is found; what title, path, headings and
 // the whole page add; and the factors of the page.
 func (g *generation) explain(q *retrieval.Query, p *parsedQuery, similar *similarity, scopes []judgement, page, section uint32, value float32, s *scratch) (why []string) {
-	line := func(name string, parts []string) {
-		if parts != nil {
-			why = append(why, name+": "+strings.Join(parts, "; "))
-		}
-	}
 	var found, missing, added, factors []string
 	for i := range p.words {
 		w := &p.words[i]
@@ -38,9 +33,9 @@ func (g *generation) explain(q *retrieval.Query, p *parsedQuery, similar *simila
 			missing = append(missing, w.text)
 		}
 	}
-	known, second, verbatim := p.knownIDF(), float32(0), float32(0)
+	known, second, verbatim := p.known, float32(0), float32(0)
 	from, to := g.sectionsOf(page)
-	if values := slices.Sorted(slices.Values(s.section[from:to])); p.keywords() && similar == nil && len(values) > 1 {
+	if values := slices.Sorted(slices.Values(s.section[from:to])); p.keywords && similar == nil && len(values) > 1 {
 		second = keywordSecond * values[len(values)-2]
 	}
 	if s.headingHits[section] > (1-rounding)*known {
@@ -84,9 +79,10 @@ func (g *generation) explain(q *retrieval.Query, p *parsedQuery, similar *simila
 	if copies > 1 {
 		factors = append(factors, fmt.Sprintf("one of %d copies", copies))
 	}
-	line("words", found)
-	line("not there", missing)
-	line("added", added)
-	line("page", factors)
+	for i, parts := range [][]string{found, missing, added, factors} {
+		if parts != nil {
+			why = append(why, []string{"words: ", "not there: ", "added: ", "page: "}[i]+strings.Join(parts, "; "))
+		}
+	}
 	return append(why, fmt.Sprintf("value: %.2f", value))
 }

@@ -59,7 +59,6 @@ func newGeneration(docs []*retrieval.Document, texts []*pageTexts, counted []*wo
 	for i, d := range docs {
 		g.byPage[d.Page] = uint32(i)
 		g.first = append(g.first, g.first[i]+uint32(len(d.Sections)))
-		g.factor = append(g.factor, 1)
 		g.mean.AddPage(counted[i], 1)
 		counted[i].Places(places)
 		if l := counted[i].Language; !slices.Contains(g.languages, l) {
@@ -90,11 +89,7 @@ func newGeneration(docs []*retrieval.Document, texts []*pageTexts, counted []*wo
 	g.slugIDF = g.slugs.sums(len(docs), g.sectionIDF)
 	g.headingIDF = g.headings.sums(g.sectionCount(), g.sectionIDF)
 	g.relate()
-	for page, repeats := range repeaters(docs) {
-		if repeats {
-			g.factor[page] = repeatsFactor
-		}
-	}
+	g.factor = factorsOf(docs)
 	g.spelling = words.SpellingOf(lexicon, places)
 	g.vectors = vectors
 	g.vectors.measure(g)

@@ -56,10 +56,10 @@ func (x *Index) generation() (*generation, error) {
 		return g, nil // another search has loaded it
 	}
 	c, err := x.loadAgain()
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = x.show(context.Background(), c, nil)
 	}
-	if err := x.show(context.Background(), c, nil); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	x.unloadLater(x.idle.after)

@@ -65,6 +65,10 @@ type parsedQuery struct {
 	typed string
 	// version is true if the query has the number of a version, or a year.
 	version bool
+	// known adds up the IDF of the plain words that the index knows.
+	known float32
+	// keywords: it names something rather than asks.
+	keywords bool
 }
 
 // queryWord is a word of a query with the terms it is searched by. In a
@@ -91,17 +95,6 @@ type expansion struct {
 	sectionGain, pageGain float32 // weight × IDF
 }
 
-// knownIDF adds up the IDF of the plain words that the index knows.
-func (p *parsedQuery) knownIDF() float32 {
-	sum := float32(0)
-	for i := range p.words {
-		if p.words[i].plain {
-			sum += p.words[i].mostGain()
-		}
-	}
-	return sum
-}
-
 // names reports whether a query is a title, word for word.
 func (p *parsedQuery) names(title string) bool {
 	return slices.Equal(p.plain, words.Plain(words.Unnumbered(title)))
@@ -126,18 +119,14 @@ func (p *parsedQuery) headed() func(*retrieval.Section) float32 {
 			return 0
 		}
 	}
-	letters := 0 // a heading that has the query has as many
-	for _, r := range p.text {
-		if unicode.IsLetter(r) {
-			letters++
-		}
-	}
 	read := map[string]float32{}
+	// Plain words may be no parts of a text that has one of these.
+	odd := func(r rune) bool { return r >= utf8.RuneSelf || r == '\'' }
 	return func(s *retrieval.Section) float32 {
 		switch {
 		case strings.EqualFold(s.Anchor, p.text):
 			return headingVerbatim
-		case p.phrase == "" || len(s.Heading) < letters || plainASCII(s.Heading) && !strings.Contains(strings.ToLower(s.Heading), p.plain[0]):
+		case p.phrase == "" || !strings.ContainsFunc(s.Heading, odd) && !strings.Contains(strings.ToLower(s.Heading), p.plain[0]):
 			return 0
 		}
 		v, ok := read[s.Heading]
@@ -154,34 +143,12 @@ func (p *parsedQuery) headed() func(*retrieval.Section) float32 {
 	}
 }
 
-// plainASCII reports whether the plain words of a text are parts of it, except for
-// their case.
-func plainASCII(text string) bool {
-	for i := range len(text) {
-		if c := text[i]; c >= utf8.RuneSelf || c == '\'' {
-			return false
-		}
-	}
-	return true
-}
-
 // mostGain returns the gain of a word's best expansion.
 func (w *queryWord) mostGain() (most float32) {
 	for _, e := range w.expansions {
 		most = max(most, e.sectionGain)
 	}
 	return most
-}
-
-// keywords reports whether a query names something rather than asks.
-func (p *parsedQuery) keywords() bool {
-	n := 0
-	for i := range p.words {
-		if p.words[i].plain && len(p.words[i].expansions) > 0 {
-			n++
-		}
-	}
-	return n <= keywordsMax
 }
 
 // semanticShare returns the share of vectors in the ranking. It grows with the
@@ -281,6 +248,14 @@ func (v *vocabulary) parse(q *retrieval.Query, w *words.Wording) parsedQuery {
 		slices.SortStableFunc(p.words, func(a, b queryWord) int { return cmp.Compare(b.idf, a.idf) })
 		p.words = p.words[:maxQueryWords]
 	}
+	known := 0
+	for i := range p.words {
+		if w := &p.words[i]; w.plain && len(w.expansions) > 0 {
+			p.known += w.mostGain()
+			known++
+		}
+	}
+	p.keywords = known <= keywordsMax
 	return p
 }
 
@@ -351,20 +326,23 @@ func (v *vocabulary) languageOf(q *retrieval.Query, words []queryWord) language.
 // is being typed; and of its synonyms. It reports whether the word is known.
 func (v *vocabulary) expand(x *queryWord, typing, correct bool, synonyms []string) (known bool) {
 	x.trust = 1
-	sections := 0
 	weight := float32(1)
 	if x.joined {
 		weight = joined
 	}
-	for _, l := range v.languages {
-		sections = max(sections, v.addExpansion(x, l.Stem(x.text), weight))
-	}
-	x.idf = idf(v.total, sections)
-	add := func(text string, weight float32) {
+	add := func(text string, weight float32) (sections int) {
 		for _, l := range v.languages {
-			v.addExpansion(x, l.Stem(text), weight)
+			stem := l.Stem(text)
+			t := v.find(stem)
+			sections = max(sections, t.holders)
+			if t.holders > 0 && !slices.ContainsFunc(x.expansions, func(e expansion) bool { return e.term == t.number }) {
+				x.expansions = append(x.expansions, expansion{term: t.number, stem: stem, found: t, weight: weight})
+			}
 		}
+		return sections
 	}
+	sections := add(x.text, weight)
+	x.idf = idf(v.total, sections)
 	switch {
 	case x.joined:
 	case sections == 0 && correct:
@@ -400,15 +378,6 @@ func (v *vocabulary) expand(x *queryWord, typing, correct bool, synonyms []strin
 		}
 	}
 	return sections > 0 || x.joined
-}
-
-// addExpansion adds a term, and returns in how many sections it is.
-func (v *vocabulary) addExpansion(x *queryWord, stem string, weight float32) int {
-	t := v.find(stem)
-	if t.holders > 0 && !slices.ContainsFunc(x.expansions, func(e expansion) bool { return e.term == t.number }) {
-		x.expansions = append(x.expansions, expansion{term: t.number, stem: stem, found: t, weight: weight})
-	}
-	return t.holders
 }
 
 // sectionsWith returns in how many sections a word is, in any language.

@@ -125,10 +125,10 @@ func addOnce(to []float32, p, whole *postings, w *queryWord) {
 func (g *generation) rank(p *parsedQuery, scopes []judgement, allowed []bool, s *scratch) {
 	s.order, s.scale = s.order[:0], 1
 	evidence, secondShare := float32(questionEvidence), float32(0)
-	if p.keywords() {
+	if p.keywords {
 		evidence, secondShare = keywordEvidence, keywordSecond
 	}
-	known, headed, written := p.knownIDF(), p.headed(), p.written()
+	known, headed, written := p.known, p.headed(), p.written()
 	var best, bestPage float32
 	var named []uint32 // pages whose title is the query, or a heading as it is written
 	for page := range uint32(len(g.docs)) {
@@ -210,11 +210,8 @@ func (g *generation) prefer(q *retrieval.Query, scopes []judgement, s *scratch) 
 // bestPages returns the n pages with the highest values, best first.
 func (s *scratch) bestPages(n int) []uint32 {
 	order := func(a, b uint32) int {
-		switch v, w := s.value[a], s.value[b]; {
-		case v > w:
-			return -1
-		case v < w:
-			return 1
+		if v, w := s.value[a], s.value[b]; v != w {
+			return cmp.Compare(w, v)
 		}
 		return cmp.Compare(a, b)
 	}

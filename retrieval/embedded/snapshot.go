@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/binary"
@@ -94,22 +95,11 @@ func save(dir string, c *contents) error {
 	return nil
 }
 
-// counter counts bytes that are written.
-type counter int64
-
-func (c *counter) Write(p []byte) (int, error) {
-	*c += counter(len(p))
-	return len(p), nil
-}
-
 // encode writes contents. stored gets where the texts are.
 func encode(w io.Writer, c *contents, stored []*texts) error {
-	written := new(counter)
-	w = io.MultiWriter(w, written)
-	if _, err := fmt.Fprintf(w, "%s%d\n", snapshotHeader, SnapshotFormat); err != nil {
-		return err
-	}
-	e := gob.NewEncoder(w)
+	page, at := &bytes.Buffer{}, int64(0) // where page will be
+	fmt.Fprintf(page, "%s%d\n", snapshotHeader, SnapshotFormat)
+	e := gob.NewEncoder(page)
 	start := snapshotStart{Pages: len(c.docs)}
 	if c.words != nil {
 		start.Words = c.lexicon.Words
@@ -143,30 +133,30 @@ func encode(w io.Writer, c *contents, stored []*texts) error {
 		if err := e.Encode(p); err != nil {
 			return err
 		}
-		stored[i] = &texts{at: int64(*written), ends: p.Ends}
-		if _, err := w.Write(data); err != nil {
+		stored[i] = &texts{at: at + int64(page.Len()), ends: p.Ends}
+		page.Write(data)
+		n, err := page.WriteTo(w)
+		if err != nil {
 			return err
 		}
-		first = next
+		at, first = at+n, next
 	}
-	return nil
+	_, err = page.WriteTo(w) // without pages, the start
+	return err
 }
 
 // load reads the snapshot of a folder. The error wraps fs.ErrNotExist if there
 // is none, and errSnapshot if it can't be used.
-func load(ctx context.Context, dir string, progress func(done, total int)) (*contents, error) {
+func load(ctx context.Context, dir string, progress func(done, total int)) (c *contents, err error) {
 	f, err := os.Open(filepath.Join(dir, snapshotFile))
 	if err != nil {
 		return nil, err
 	}
-	c, err := loadFrom(ctx, f, progress)
-	if err != nil || holdTexts {
-		err = cmp.Or(err, f.Close())
-	}
-	return c, err
-}
-
-func loadFrom(ctx context.Context, f *os.File, progress func(done, total int)) (*contents, error) {
+	defer func() {
+		if err != nil || holdTexts {
+			err = cmp.Or(err, f.Close())
+		}
+	}()
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -186,8 +176,7 @@ func loadFrom(ctx context.Context, f *os.File, progress func(done, total int)) (
 	if sum.Sum32() != want {
 		return nil, fmt.Errorf("%w: checksum %08x, want %08x", errSnapshot, sum.Sum32(), want)
 	}
-	c, err := decode(ctx, f, size, progress)
-	if err != nil {
+	if c, err = decode(ctx, f, size, progress); err != nil {
 		return nil, fmt.Errorf("%w: %w", errSnapshot, err)
 	}
 	return c, nil
@@ -209,13 +198,8 @@ func decode(ctx context.Context, f io.ReaderAt, size int64, progress func(done, 
 	if start.Dimension < 0 || start.Dimension > maxDimensions {
 		return nil, fmt.Errorf("vectors of %d dimensions", start.Dimension)
 	}
-	var (
-		docs     []*retrieval.Document
-		stored   []*pageTexts
-		counts   []*words.PageWords
-		matrix   = matrix{dim: start.Dimension}
-		sections uint32
-	)
+	c := &contents{lexicon: &words.Lexicon{Words: start.Words}}
+	m, sections := &matrix{dim: start.Dimension}, uint32(0)
 	for i := 0; ctx.Err() == nil; i++ {
 		progress(i, max(i, start.Pages))
 		var p snapshotPage
@@ -239,27 +223,23 @@ func decode(ctx context.Context, f io.ReaderAt, size int64, progress func(done, 
 			}
 			t = &texts{whole: whole}
 		}
-		docs, stored = append(docs, p.Document), append(stored, hold(t))
+		c.docs, c.texts = append(c.docs, p.Document), append(c.texts, hold(t))
 		if p.Words != nil {
-			counts = append(counts, p.Words)
+			c.words = append(c.words, p.Words)
 		}
-		if len(counts) != 0 && len(counts) != len(docs) {
+		if len(c.words) != 0 && len(c.words) != len(c.docs) {
 			return nil, fmt.Errorf("page %d: some pages have words and others have none", i)
 		}
 		for _, s := range p.Sections {
-			matrix.section = append(matrix.section, sections+uint32(s))
+			m.section = append(m.section, sections+uint32(s))
 		}
-		matrix.values = append(matrix.values, p.Vectors...)
+		m.values = append(m.values, p.Vectors...)
 		sections += uint32(len(p.Document.Sections))
 	}
-	c := &contents{docs: docs, texts: stored, words: counts, lexicon: &words.Lexicon{Words: start.Words}}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	if start.Dimension > 0 {
-		c.vectors = &matrix
+		c.vectors = m
 	}
-	return c, nil
+	return c, ctx.Err()
 }
 
 // checkHeader reads the first line.

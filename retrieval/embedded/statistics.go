@@ -138,15 +138,9 @@ func (s *Statistics) candidates(p *parsedQuery, found []FoundPage) *generation {
 			e.term = n
 		}
 	}
-	known := map[uint32]float32{} // IDF
 	sum := func(hashes []uint32) (sum float32) {
 		for _, h := range hashes {
-			v, ok := known[h]
-			if !ok {
-				v = s.findTerm(h).sectionIDF
-				known[h] = v
-			}
-			sum += v
+			sum += s.findTerm(h).sectionIDF
 		}
 		return sum
 	}
@@ -172,11 +166,7 @@ func (s *Statistics) candidates(p *parsedQuery, found []FoundPage) *generation {
 		g.factor = append(g.factor, 1)
 		g.titleIDF, g.slugIDF = append(g.titleIDF, titleIDF), append(g.slugIDF, slugIDF)
 	}
-	terms := make([]uint32, len(numbers))
-	for i := range terms {
-		terms[i] = uint32(i)
-	}
-	g.invert(terms, len(terms), found)
+	g.invert(slices.Sorted(maps.Values(numbers)), len(numbers), found)
 	g.relate()
 	return g
 }
