@@ -43,7 +43,7 @@ var arrows = map[string][]string{
 	"retrieval":             {"retrieval/disk", "short", "store"},
 	"retrieval/disk":        {},
 	"retrieval/language":    {},
-	"retrieval/openapi":     {"retrieval", "retrieval/source", "short"},
+	"retrieval/openapi":     {"retrieval", "retrieval/links", "retrieval/source", "short"},
 	"retrieval/source":      {"retrieval"},
 	"retrieval/ingest":      {"retrieval", "retrieval/language", "short"},
 	"retrieval/embedded":    {"retrieval", "retrieval/disk", "retrieval/language", "retrieval/words"},

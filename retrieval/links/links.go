@@ -248,7 +248,7 @@ func (c *check) sections(ctx context.Context, to *retrieval.Document, left []tar
 			return known[loose(anchor)] || strings.ContainsAny(anchor, ".+:/") && bytes.Contains(file, []byte(name))
 		})
 	} else {
-		known := ids(file)
+		known := IDs(file)
 		without(func(anchor string) bool { return known[anchor] })
 	}
 	if len(left) == 0 {
@@ -264,7 +264,7 @@ func (c *check) sections(ctx context.Context, to *retrieval.Document, left []tar
 			sure = markdown && file != nil && !openPattern.Match(file)
 			return
 		}
-		served := ids(body)
+		served := IDs(body)
 		without(func(anchor string) bool { return served[anchor] || served[url.PathEscape(anchor)] })
 		// The HTML of a page that a script makes has none of the page's IDs either.
 		own, there := 0, 0

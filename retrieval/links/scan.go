@@ -68,8 +68,8 @@ func blank(text []byte) {
 	}
 }
 
-// ids returns the ids of the elements of HTML, and the names of its links.
-func ids(page []byte) map[string]bool {
+// IDs returns the ids of the elements of HTML, and the names of its links.
+func IDs(page []byte) map[string]bool {
 	found := map[string]bool{}
 	z := html.NewTokenizer(bytes.NewReader(page))
 	for {

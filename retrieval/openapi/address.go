@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/net/html"
+	"github.com/caddy-docs/caddy-docs/retrieval/links"
 )
 
 // Renderers are what shows a description to readers, by the words of the
@@ -22,7 +22,7 @@ type renderer struct {
 	// history is set if Stoplight Elements has a path for each operation, and not
 	// a fragment.
 	history bool
-	ids     []string // of the elements of a plain page
+	ids     map[string]bool // of the elements of a plain page
 }
 
 var elementsHistory = regexp.MustCompile(`<elements-api\b[^>]*\brouter=["']?(?:history|memory|static)`)
@@ -43,20 +43,7 @@ func rendererOf(page []byte) renderer {
 	case has("<elements-api"):
 		return renderer{name: "elements", history: elementsHistory.Match(page)}
 	}
-	r := renderer{name: "plain"}
-	for z := html.NewTokenizer(bytes.NewReader(page)); ; {
-		switch z.Next() {
-		case html.ErrorToken:
-			return r
-		case html.StartTagToken, html.SelfClosingTagToken:
-			for _, a := range z.Token().Attr {
-				if (a.Key == "id" || a.Key == "name") && a.Val != "" {
-					r.ids = append(r.ids, a.Val)
-				}
-			}
-		default:
-		}
-	}
+	return renderer{name: "plain", ids: links.IDs(page)}
 }
 
 var (
@@ -66,6 +53,9 @@ var (
 	dashes    = regexp.MustCompile(`-{2,}`)
 	slashes   = regexp.MustCompile(`[/{}\s]`)
 	notSlug   = regexp.MustCompile(`[^a-z0-9\-]+`)
+	// capitals end where a word begins with one: HTTPServer.
+	capitals  = regexp.MustCompile(`([A-Z]+)([A-Z][a-z])`)
+	kebabWord = regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]+|[0-9]+`)
 )
 
 // address returns where an operation is: a path below the page, "" for the page
@@ -129,7 +119,7 @@ func (r renderer) id(op *Operation) string {
 		op.ID, "opId" + op.ID, "operation/" + op.ID, "operation-" + op.ID, strings.ToLower(op.ID), slug(op.ID),
 		strings.ToLower(op.Method) + "-" + path, strings.ToLower(op.Method) + "_" + path, slug(op.Title), slug(op.Method + " " + op.Path),
 	} {
-		if want != "" && slices.Contains(r.ids, want) {
+		if want != "" && r.ids[want] {
 			return want
 		}
 	}
@@ -143,34 +133,6 @@ func slug(s string) string {
 
 // kebab is lodash's kebabCase.
 func kebab(s string) string {
-	var parts []string
-	for _, field := range wordless.Split(strings.ReplaceAll(s, "'", ""), -1) {
-		for field != "" {
-			n := 1
-			class := func(c byte) int {
-				switch {
-				case c >= '0' && c <= '9':
-					return 0
-				case c >= 'A' && c <= 'Z':
-					return 1
-				}
-				return 2
-			}
-			for n < len(field) && class(field[n]) == class(field[n-1]) {
-				n++
-			}
-			if first := class(field[0]); first == 1 && n < len(field) && class(field[n]) == 2 {
-				if n > 1 {
-					n-- // the last capital begins the next word
-				} else {
-					for n < len(field) && class(field[n]) == 2 {
-						n++
-					}
-				}
-			}
-			parts = append(parts, strings.ToLower(field[:n]))
-			field = field[n:]
-		}
-	}
-	return strings.Join(parts, "-")
+	s = capitals.ReplaceAllString(strings.ReplaceAll(s, "'", ""), "$1-$2")
+	return strings.ToLower(strings.Join(kebabWord.FindAllString(s, -1), "-"))
 }

@@ -317,11 +317,8 @@ var special = regexp.MustCompile("[\\\\`*_\\[\\]<>#]")
 func escape(s string) string { return special.ReplaceAllString(s, `\$0`) }
 
 var (
-	breakTag = regexp.MustCompile(`(?i)</?(?:p|br|div|ul|ol|tr|table|h[1-6]|pre|hr)\b[^<>]*>`)
-	itemTag  = regexp.MustCompile(`(?i)<li\b[^<>]*>`)
-	codeTag  = regexp.MustCompile(`(?i)</?(?:code|tt|kbd)\b[^<>]*>`)
-	otherTag = regexp.MustCompile(`</?[a-zA-Z][^<>]*>|<!--.*?-->`)
-	title    = regexp.MustCompile(`(?m)^[ \t]{0,3}#{1,6}[ \t]+(.*?)[ \t#]*$`)
+	tag   = regexp.MustCompile(`</?([a-zA-Z]\w*)[^<>]*>|<!--.*?-->`)
+	title = regexp.MustCompile(`(?m)^[ \t]{0,3}#{1,6}[ \t]+(.*?)[ \t#]*$`)
 )
 
 // prose returns a description without HTML, and without headings: those would
@@ -334,8 +331,20 @@ func prose(s string) string {
 			continue
 		}
 		part = title.ReplaceAllString(part, "**$1**\n")
-		part = codeTag.ReplaceAllString(itemTag.ReplaceAllString(breakTag.ReplaceAllString(part, "\n\n"), "\n- "), "`")
-		b.WriteString(strings.ReplaceAll(otherTag.ReplaceAllString(part, ""), "<", "&lt;"))
+		part = tag.ReplaceAllStringFunc(part, func(t string) string {
+			switch strings.ToLower(tag.FindStringSubmatch(t)[1]) {
+			case "p", "br", "div", "ul", "ol", "tr", "table", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "hr":
+				return "\n\n"
+			case "code", "tt", "kbd":
+				return "`"
+			case "li":
+				if t[1] != '/' {
+					return "\n- "
+				}
+			}
+			return ""
+		})
+		b.WriteString(strings.ReplaceAll(part, "<", "&lt;"))
 	}
 	return strings.TrimSpace(b.String())
 }
