@@ -22,28 +22,27 @@ const (
 // Feedback is the body of a vote for a reply or a page.
 type Feedback struct {
 	// ThreadID and MessageID name the reply; Path names the page instead.
-	ThreadID, MessageID, Path string
+	ThreadID  string `json:"threadId"`
+	MessageID string `json:"messageId"`
+	Path      string `json:"path"`
 	// Rating is up, down, or "" to withdraw a vote.
-	Rating  string
-	Reasons []string
-	Comment string
+	Rating  string   `json:"-"`
+	Reasons []string `json:"reasons"`
+	Comment string   `json:"comment"`
 }
 
 // DecodeFeedback reads the body of a vote. It returns an *Error if the body is
 // invalid. Null means that a field is left out; unknown fields are ignored.
 func DecodeFeedback(body []byte) (*Feedback, error) {
 	var b struct {
-		ThreadID  string         `json:"threadId"`
-		MessageID string         `json:"messageId"`
-		Path      string         `json:"path"`
-		Rating    jsontext.Value `json:"rating"`
-		Reasons   []string       `json:"reasons"`
-		Comment   string         `json:"comment"`
+		Feedback
+		Rating jsontext.Value `json:"rating"`
 	}
 	if err := decode(body, &b, "rating"); err != nil {
 		return nil, err
 	}
-	f := &Feedback{ThreadID: b.ThreadID, MessageID: b.MessageID, Path: b.Path, Rating: text(b.Rating, 10), Reasons: b.Reasons, Comment: b.Comment}
+	f := &b.Feedback
+	f.Rating = text(b.Rating, 10)
 	if len(f.Reasons) > maxReasons {
 		return nil, mustBe(fmt.Sprintf("reasons[%d]", maxReasons), fmt.Sprintf("left out: at most %d reasons are possible", maxReasons))
 	}
