@@ -215,8 +215,7 @@ func (s *splitter) marked(text string, i, j int) {
 // slash. Longer ones are prose, paths and content types.
 const (
 	maxSharp = 2 // C#
-	maxPlus  = 8 // C++
-	maxLeft  = 8 // HTTP/3
+	maxLeft  = 8 // C++, HTTP/3
 	// maxVersion is the length of its right half.
 	maxVersion = 8
 )
@@ -234,7 +233,7 @@ func (s *splitter) suffixed(text string, i, j int) {
 	}
 	var end int
 	switch {
-	case n <= maxPlus && strings.HasPrefix(text[j:], "++"):
+	case strings.HasPrefix(text[j:], "++"):
 		if end = j + 2; end < len(text) && text[end] == '+' {
 			return
 		}
