@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/language"
 )
 
 const (
@@ -16,30 +17,48 @@ const (
 	shortQuery = 3
 )
 
-// Stems returns the terms of a query, at most n, the rarest first. Another
+// Stems returns the terms of a query, at most n, the rarest first, as they are in
+// the pages of one language; "": in those whose language is not known. Another
 // engine has their Tokens.
-func (s *Statistics) Stems(q retrieval.Query, n int) (stems []string) {
+func (s *Statistics) Stems(q retrieval.Query, n int) (in func(tag string) []string) {
 	parsed := s.parse(&q, s.wording).words
 	slices.SortStableFunc(parsed, func(a, b queryWord) int { return cmp.Compare(b.idf*b.trust, a.idf*a.trust) })
-	holders := map[string]int{}
-	for i := range parsed {
-		w := &parsed[i]
-		if w.joined && len(w.expansions) == 0 {
-			continue
-		}
-		most := 1
-		if w.trust < 1 || len(parsed) <= shortQuery {
-			most = corrections
-		}
-		for _, e := range w.expansions[:min(most, len(w.expansions))] {
-			if len(stems) < n && !slices.Contains(stems, e.stem) {
-				stems = append(stems, e.stem)
-				holders[e.stem] = e.found.holders
+	return func(tag string) (stems []string) {
+		holders := map[string]int{}
+		for i := range parsed {
+			w := &parsed[i]
+			most := 1
+			if w.trust < 1 || len(parsed) <= shortQuery {
+				most = corrections
+			}
+			for rest := w.expansions; len(rest) > 0 && most > 0; most-- {
+				end := slices.IndexFunc(rest, func(e expansion) bool { return e.word != rest[0].word })
+				if end < 0 {
+					end = len(rest)
+				}
+				e := stemIn(rest[:end], tag)
+				rest = rest[end:]
+				if e != nil && len(stems) < n && !slices.Contains(stems, e.stem) {
+					stems = append(stems, e.stem)
+					holders[e.stem] = e.found.holders
+				}
 			}
 		}
+		slices.SortStableFunc(stems, func(a, b string) int { return cmp.Compare(holders[a], holders[b]) })
+		return stems
 	}
-	slices.SortStableFunc(stems, func(a, b string) int { return cmp.Compare(holders[a], holders[b]) })
-	return stems
+}
+
+// stemIn returns what a word is in the pages of a language, nil if none has it,
+// or else the most common of its stems in all languages.
+func stemIn(word []expansion, tag string) (found *expansion) {
+	for i := range word {
+		e := &word[i]
+		if tag == "" && (found == nil || e.found.holders > found.found.holders) || tag != "" && e.stem == language.Of(tag).Stem(e.word) {
+			found = e
+		}
+	}
+	return found
 }
 
 // Wanted returns the language of the pages that a query wants, "" if it wants

@@ -88,6 +88,7 @@ type queryWord struct {
 
 // expansion is a term that a query word is searched by.
 type expansion struct {
+	word                  string // whose stem it is
 	term                  uint32
 	stem                  string
 	found                 term // as the vocabulary has it
@@ -336,7 +337,7 @@ func (v *vocabulary) expand(x *queryWord, typing, correct bool, synonyms []strin
 			t := v.find(stem)
 			sections = max(sections, t.holders)
 			if t.holders > 0 && !slices.ContainsFunc(x.expansions, func(e expansion) bool { return e.term == t.number }) {
-				x.expansions = append(x.expansions, expansion{term: t.number, stem: stem, found: t, weight: weight})
+				x.expansions = append(x.expansions, expansion{word: text, term: t.number, stem: stem, found: t, weight: weight})
 			}
 		}
 		return sections

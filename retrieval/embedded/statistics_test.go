@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,6 +26,18 @@ func statistics(t *testing.T, stopWords []string, documents ...*retrieval.Docume
 	return NewStatistics(table, w)
 }
 
+func TestStemsAreThoseOfALanguage(t *testing.T) {
+	de, en := page("de/editor", "Editor", "Werkzeuge", "Richte deinen Code ein."), page("en/code", "Code", "Style", "How codes are written.")
+	more := page("en/more", "More", "Codes", "What codes mean.")
+	de.Language, en.Language, more.Language = "de", "en", "en"
+	in := statistics(t, nil, de, en, more).Stems(retrieval.Query{Text: "codes written", Question: true}, 10)
+	for tag, want := range map[string][]string{"de": {"cod"}, "en": {"written", "code"}, "ja": {"written", "code"}, "": {"written", "code"}} {
+		if got := in(tag); !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))) {
+			t.Errorf("in %q: %q, want %q", tag, got, want)
+		}
+	}
+}
+
 func TestTokensAreWhatAnotherEngineIsAsked(t *testing.T) {
 	ja := page("ja/proxy", "リバースプロキシ", "設定", "リバースプロキシの設定方法を説明します。")
 	ja.Language = "ja"
@@ -40,7 +53,7 @@ func TestTokensAreWhatAnotherEngineIsAsked(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var tokens []string
-			for _, stem := range x.Stems(retrieval.Query{Text: c.query, Question: true}, c.n) {
+			for _, stem := range x.Stems(retrieval.Query{Text: c.query, Question: true}, c.n)("") {
 				tokens = append(tokens, words.Token(stem))
 			}
 			if got := strings.Join(tokens, " "); !strings.Contains(got, c.want) || strings.ContainsFunc(got, func(r rune) bool { return r > 'z' || r == '-' }) || strings.Contains(got, "qq") {

@@ -311,11 +311,11 @@ func (s *server) search(ctx context.Context, key string, requests []searchReques
 // search is not used: it compares scores of both kinds, which have different
 // scales.
 func requestsOf(s *replica, c *content, n *narrowedSet, q retrieval.Query, filter string) (keyword, semantic []searchRequest) {
-	queries := keywordQueriesOf(n.statistics, q)
+	stems := n.statistics.Stems(q, maxWords)
 	for _, request := range s.indexRequests(c, n, q, filter) {
-		asked := queries
+		asked := keywordQueriesOf(n.statistics, stems(strings.TrimPrefix(c.indexes[request.IndexUID].language, "und")))
 		if request.share < 1 {
-			asked = queries[:min(1, len(queries))]
+			asked = asked[:min(1, len(asked))]
 		}
 		for i, text := range asked {
 			r := request
@@ -378,8 +378,7 @@ func (s *replica) addVector(r *searchRequest, q retrieval.Query, ratio float64) 
 // with all of them. The ranking wants others, too: so it is asked again without
 // the rarest words, and each query has one of those that are equally rare, until
 // the words that are left have little of the IDF.
-func keywordQueriesOf(s *embedded.Statistics, q retrieval.Query) (out []string) {
-	stems := s.Stems(q, maxWords)
+func keywordQueriesOf(s *embedded.Statistics, stems []string) (out []string) {
 	all := s.IDF(stems)
 	for i, stem := range stems[:min(len(stems), keywordQueries)] {
 		if s.IDF(stems[i:])/all < leastShare {
