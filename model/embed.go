@@ -145,11 +145,9 @@ func (e *Embedder) batch(ctx context.Context, texts []string, retry bool) ([][]f
 		}
 		wait := min(max(failure.RetryAfter, time.Second<<(try-1)), 30*time.Second)
 		e.o.Log.Info("embedder is busy; retrying", "endpoint", e.endpoint.publicURL, "model", e.o.Model, "wait", wait, "error", failure.Message)
-		t := time.NewTimer(wait)
 		select {
-		case <-t.C:
+		case <-time.After(wait):
 		case <-ctx.Done():
-			t.Stop()
 			return nil, ctx.Err()
 		}
 	}

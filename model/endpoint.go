@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -101,11 +102,7 @@ func withoutRedirects(c *http.Client) *http.Client {
 func (e *endpoint) do(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
 	u := *e.url
 	u.Path += path
-	var r io.Reader
-	if body != nil {
-		r = bytes.NewReader(body)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, u.String(), r)
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -221,10 +218,8 @@ func (e *endpoint) check(ctx context.Context, o *Options) error {
 	var failure *Error
 	switch {
 	case err == nil && len(names) > 0:
-		for _, name := range names {
-			if sameModel(name, e.Model) {
-				return nil
-			}
+		if slices.ContainsFunc(names, func(name string) bool { return sameModel(name, e.Model) }) {
+			return nil
 		}
 		if len(names) > 12 {
 			names = append(names[:12], "…")
