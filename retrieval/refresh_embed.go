@@ -71,7 +71,7 @@ type embeddings struct {
 	notesMu sync.Mutex
 	// notes are the keys of documents that were read since the last generation,
 	// of which only the outline is at hand.
-	notes map[string][]disk.Key // by noteKey
+	notes map[string][]disk.Key // by Document.Key
 }
 
 func newEmbeddings(r *Refresher) *embeddings {
@@ -153,11 +153,6 @@ func (e *embeddings) keysOfDocument(d *Document) []disk.Key {
 	return keys
 }
 
-// noteKey identifies the texts of a page.
-func noteKey(d *Document) string {
-	return d.Page + "\n" + d.OwnHash()
-}
-
 // note remembers the keys of a document that leaves memory.
 func (e *embeddings) note(d *Document) {
 	keys := e.keysOfDocument(d)
@@ -166,7 +161,7 @@ func (e *embeddings) note(d *Document) {
 	if e.notes == nil {
 		e.notes = map[string][]disk.Key{}
 	}
-	e.notes[noteKey(d)] = keys
+	e.notes[d.Key()] = keys
 }
 
 // keysOf returns the keys of the sections of documents. Those of outlines are
@@ -180,14 +175,14 @@ func (e *embeddings) keysOf(ctx context.Context, documents []*Document) ([][]dis
 		notes = map[string][]disk.Key{}
 	}
 	for i, keys := range e.keys { // none before the first generation
-		if d := e.refresher.documents[i]; d.Outline && notes[noteKey(d)] == nil {
-			notes[noteKey(d)] = keys
+		if d := e.refresher.documents[i]; d.Outline && notes[d.Key()] == nil {
+			notes[d.Key()] = keys
 		}
 	}
 	keys := make([][]disk.Key, len(documents))
 	for i, d := range documents {
 		if d.Outline {
-			if keys[i] = notes[noteKey(d)]; keys[i] != nil || len(d.Sections) == 0 {
+			if keys[i] = notes[d.Key()]; keys[i] != nil || len(d.Sections) == 0 {
 				continue
 			}
 			var err error
@@ -209,7 +204,7 @@ func (e *embeddings) whole(ctx context.Context, d *Document) (*Document, error) 
 	if err != nil {
 		return nil, fmt.Errorf("reading page %q to embed it: %w", d.Page, err)
 	}
-	if full == nil || noteKey(full) != noteKey(d) || len(full.Sections) != len(d.Sections) {
+	if full == nil || full.Key() != d.Key() || len(full.Sections) != len(d.Sections) {
 		return nil, fmt.Errorf("page %q has changed", d.Page)
 	}
 	return full, nil

@@ -76,6 +76,9 @@ func (d *Document) OwnHash() string {
 	return own
 }
 
+// Key distinguishes documents by their page and its own content.
+func (d *Document) Key() string { return d.Page + "\n" + d.OwnHash() }
+
 // noSections has the empty sections of outlines.
 var noSections [256]Section
 

@@ -137,7 +137,7 @@ func (x *Index) take(c *contents, documents []*retrieval.Document) error {
 			c.docs[i], c.texts[i] = withoutTexts(d), hold(&texts{whole: d})
 			continue
 		}
-		if c.texts[i] = x.kept.texts[keptKey(d)]; c.texts[i] != nil {
+		if c.texts[i] = x.kept.texts[d.Key()]; c.texts[i] != nil {
 			continue
 		}
 		if known == nil {

@@ -57,13 +57,10 @@ const heldTexts = 1 << 20
 
 // kept are the texts that Keep took since the last Replace.
 type kept struct {
-	size  int64    // also of those that are held
-	file  *os.File // nil if all are held
-	texts map[string]*pageTexts
+	size  int64                 // also of those that are held
+	file  *os.File              // nil if all are held
+	texts map[string]*pageTexts // by Document.Key
 }
-
-// keptKey distinguishes files that have the same page.
-func keptKey(d *retrieval.Document) string { return d.Page + "\n" + d.OwnHash() }
 
 // Keep writes a document's texts to a file until the next Replace. It returns the
 // document itself while there are few texts, and if the file can't be written.
@@ -92,7 +89,7 @@ func (x *Index) Keep(d *retrieval.Document) (*retrieval.Document, error) {
 		return d, nil //nolint:nilerr // likewise
 	}
 	o := withoutTexts(d)
-	k.texts[keptKey(o)] = hold(&texts{file: k.file, at: at, ends: ends})
+	k.texts[o.Key()] = hold(&texts{file: k.file, at: at, ends: ends})
 	return o, nil
 }
 
