@@ -371,10 +371,7 @@ func (u *unit) nearest(value func(text string) float64, longest int) string {
 }
 
 func isNumbered(line string) bool {
-	n := 0
-	for n < len(line) && line[n] >= '0' && line[n] <= '9' {
-		n++
-	}
+	n := len(line) - len(strings.TrimLeft(line, "0123456789"))
 	return n > 0 && n < 4 && strings.HasPrefix(line[n:], ". ")
 }
 

@@ -221,13 +221,10 @@ func expandTabs(line []byte) []byte {
 	return out
 }
 
-func indentation(line []byte) int {
-	n := 0
-	for n < len(line) && line[n] == ' ' {
-		n++
-	}
-	return n
-}
+// leading returns how many bytes at the beginning are of a set.
+func leading(s []byte, set string) int { return len(s) - len(bytes.TrimLeft(s, set)) }
+
+func indentation(line []byte) int { return leading(line, " ") }
 
 // isRule reports whether a line is a thematic break.
 func isRule(line []byte, end bool) bool {
@@ -254,10 +251,7 @@ func listMark(line []byte, end bool) (n int, first bool) {
 	case '-', '+', '*':
 		n, first = 1, true
 	default:
-		for n < len(line) && n < 9 && line[n] >= '0' && line[n] <= '9' {
-			n++
-		}
-		if n == 0 || n == len(line) || line[n] != '.' && line[n] != ')' {
+		if n = min(9, leading(line, "0123456789")); n == 0 || n == len(line) || line[n] != '.' && line[n] != ')' {
 			return 0, false
 		}
 		first = n == 1 && line[0] == '1'

@@ -199,10 +199,7 @@ func parseBracket(s []byte, unsure, whole bool) (b bracketParts, kind int) {
 			if unsure {
 				break
 			}
-			j := i
-			for j < len(s) && s[j] == '`' {
-				j++
-			}
+			j := i + leading(s[i:], "`")
 			if j == len(s) && !whole {
 				return b, undecided
 			}
@@ -258,11 +255,7 @@ func parseBracket(s []byte, unsure, whole bool) (b bracketParts, kind int) {
 // more input could complete it.
 func parseDestination(s []byte) (dest string, end int, ok bool) {
 	i := 1
-	skip := func() {
-		for i < len(s) && (s[i] == ' ' || s[i] == '\t') {
-			i++
-		}
-	}
+	skip := func() { i += leading(s[min(i, len(s)):], " \t") }
 	skip()
 	from := i
 	if i < len(s) && s[i] == '<' {

@@ -289,10 +289,7 @@ func spanEnd(s []byte, ticks int, whole bool) (end int, open bool) {
 			i++
 			continue
 		}
-		j := i
-		for j < len(s) && s[j] == '`' {
-			j++
-		}
+		j := i + leading(s[i:], "`")
 		if j == len(s) && !whole {
 			return -1, true // more backticks may follow
 		}

@@ -26,10 +26,7 @@ func (n *inline) joint(s []byte, whole, full bool) (used int) {
 			return 0
 		} else if bytes.HasPrefix(rest, []byte("//")) {
 			n.put(':')
-			used = 1
-			for used < len(s) && (s[used] == '/' || s[used] == '\\') {
-				used++
-			}
+			used = 1 + leading(s[1:], `/\`)
 			if used == len(s) && !whole && !full {
 				// More slashes may follow.
 				n.line = n.line[:len(n.line)-1]

@@ -132,10 +132,7 @@ func fenceOpens(line []byte) (marker byte, n int) {
 	if len(line) < 3 || line[0] != '`' && line[0] != '~' {
 		return 0, 0
 	}
-	for n < len(line) && line[n] == line[0] {
-		n++
-	}
-	if n < 3 || line[0] == '`' && bytes.IndexByte(line[n:], '`') >= 0 {
+	if n = len(line) - len(bytes.TrimLeft(line, string(line[:1]))); n < 3 || line[0] == '`' && bytes.IndexByte(line[n:], '`') >= 0 {
 		return 0, 0
 	}
 	return line[0], n
