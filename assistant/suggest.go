@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -112,10 +113,5 @@ func heading(p *Passage, section int) string {
 
 // subset reports whether all terms of a heading were asked about.
 func subset(h string, asked map[string]bool, l language.Language) bool {
-	for _, t := range terms(h, l) {
-		if !asked[t.stem] {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(terms(h, l), func(t term) bool { return !asked[t.stem] })
 }

@@ -2,6 +2,7 @@ package citation
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -41,12 +42,10 @@ func (n *inline) joint(s []byte, whole, full bool) (used int) {
 
 // endsWord reports whether the line ends in one of the words, in any case.
 func (n *inline) endsWord(words ...string) bool {
-	for _, w := range words {
-		if from := len(n.line) - len(w); from >= 0 && strings.EqualFold(string(n.line[from:]), w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(w string) bool {
+		from := len(n.line) - len(w)
+		return from >= 0 && strings.EqualFold(string(n.line[from:]), w)
+	})
 }
 
 // dot keeps apart what looks like a host to markdown-it ("install.sh"), and

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -159,12 +160,8 @@ func localURL(s string) bool {
 	if ip, err := netip.ParseAddr(h); err == nil {
 		return ip.IsLoopback() || ip.IsPrivate() || ip.IsUnspecified()
 	}
-	for _, s := range []string{"localhost", "example.com", "example.org", "example.net", "example", "test", "internal"} {
-		if h == s || strings.HasSuffix(h, "."+s) {
-			return true
-		}
-	}
-	return false
+	names := []string{"localhost", "example.com", "example.org", "example.net", "example", "test", "internal"}
+	return slices.ContainsFunc(names, func(s string) bool { return h == s || strings.HasSuffix(h, "."+s) })
 }
 
 // scheme returns the length of the scheme that s begins with, or of what else

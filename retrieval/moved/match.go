@@ -181,12 +181,9 @@ func (p *sought) prove(n *names, documents []*retrieval.Document, added map[stri
 		return true
 	}
 	// A new page with the name of the old one, whose text is elsewhere.
-	for _, i := range slices.Concat(n.titles[folded(p.title)], n.bases[base]) {
-		if i != best.document && added[addressOf(documents[i])] {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(slices.Concat(n.titles[folded(p.title)], n.bases[base]), func(i int) bool {
+		return i != best.document && added[addressOf(documents[i])]
+	})
 }
 
 // names are the documents by what they are called.
