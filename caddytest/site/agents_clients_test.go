@@ -39,6 +39,16 @@ func runClient(t *testing.T, program string, args ...string) ([]byte, error) {
 	return stdout.Bytes(), err
 }
 
+// needModules skips a test where Python lacks modules. It does not import them,
+// which takes seconds.
+func needModules(t *testing.T, names ...string) {
+	t.Helper()
+	code := "import sys, importlib.util as u; sys.exit(any(u.find_spec(m) is None for m in sys.argv[1:]))"
+	if err := exec.Command("python3", append([]string{"-c", code}, names...)...).Run(); err != nil {
+		t.Skipf("python3 with %s is not installed: pip install -r caddytest/requirements.txt (%v)", strings.Join(names, " and "), err)
+	}
+}
+
 // installClients installs the npm packages.
 func installClients(t *testing.T) {
 	t.Helper()
@@ -100,9 +110,8 @@ func checkClientsSaw(t *testing.T, out []byte, base string, clients int) {
 func TestPublishedClients(t *testing.T) {
 	s, _ := startForAgents(t, "")
 	t.Run("Python", func(t *testing.T) {
-		if out, err := exec.Command("python3", "-c", "import fastmcp, mcp").CombinedOutput(); err != nil {
-			t.Skipf("python3 with mcp and fastmcp is not installed: pip install -r caddytest/requirements.txt (%s)", npm.Last(out))
-		}
+		t.Parallel()
+		needModules(t, "mcp", "fastmcp")
 		out, err := runClient(t, "python3", "client.py", s.Base+"/mcp")
 		if err != nil {
 			t.Fatal(err)
@@ -110,6 +119,7 @@ func TestPublishedClients(t *testing.T) {
 		checkClientsSaw(t, out, s.Base, 2)
 	})
 	t.Run("TypeScript", func(t *testing.T) {
+		t.Parallel()
 		installClients(t)
 		out, err := runClient(t, "node", "client.mjs", s.Base+"/mcp")
 		if err != nil {
@@ -118,6 +128,7 @@ func TestPublishedClients(t *testing.T) {
 		checkClientsSaw(t, out, s.Base, 3)
 	})
 	t.Run("Inspector", func(t *testing.T) {
+		t.Parallel()
 		installClients(t)
 		node := node22(t)
 		inspect := func(want string, args ...string) {

@@ -267,6 +267,7 @@ func TestTheLintersPass(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs Node")
 	}
+	t.Parallel() // without a Caddy
 	if err := npm.Install(t.Context(), lintersDir); err != nil {
 		t.Fatal(err)
 	}
@@ -275,6 +276,7 @@ func TestTheLintersPass(t *testing.T) {
 		"Spectral": {"node_modules/@stoplight/spectral-cli/dist/index.js", "lint", "--ruleset", "spectral.json", "--fail-severity", "hint"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			cmd := exec.CommandContext(t.Context(), "node", append(args, "../../contract/openapi.json")...)
 			cmd.Dir = lintersDir
 			cmd.Env = append(os.Environ(), "REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true")
@@ -353,6 +355,7 @@ func TestGeneratedTypesTakeTheRequiredFieldsAlone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs Node")
 	}
+	t.Parallel() // without a Caddy
 	if err := npm.Install(t.Context(), lintersDir); err != nil {
 		t.Fatal(err)
 	}

@@ -33,6 +33,7 @@ func TestThePackageOfTheContract(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs Node")
 	}
+	t.Parallel() // without a Caddy
 	if err := npm.Install(t.Context(), lintersDir); err != nil {
 		t.Fatal(err)
 	}

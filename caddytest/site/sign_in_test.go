@@ -20,7 +20,6 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc/oidctest"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
-	"github.com/caddy-docs/caddy-docs/caddytest/npm"
 )
 
 // handbook is a site behind a login, with a page for the staff alone.
@@ -180,39 +179,33 @@ type signedIn struct {
 func TestPublishedClientsSignIn(t *testing.T) {
 	issuer := startProvider(t, "jwt")
 	s := startHandbook(t, issuer, "scopes openid profile")
-	check := func(t *testing.T, out []byte, err error, staff bool) {
-		t.Helper()
-		var all map[string]signedIn
-		if err == nil {
-			err = json.Unmarshal(out, &all)
-		}
-		if err != nil || len(all) == 0 {
-			t.Fatalf("%v: %s", err, out)
-		}
-		for name, got := range all {
-			if got.Resource != s.Base+"/mcp" {
-				t.Errorf("%s asked for a token for %s", name, got.Resource)
+	for name, command := range map[string][]string{"TypeScript": {"node", "sign_in.mjs"}, "Python": {"python3", "sign_in.py"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if name == "Python" {
+				needModules(t, "mcp")
 			}
-			if found := strings.Contains(strings.Join(got.Found, " "), "/staff/bands"); found != staff || strings.Contains(got.Page, "four thousand") != staff {
-				t.Errorf("%s: staff %v: %+v", name, staff, got)
+			out, err := runClient(t, command[0], command[1], s.Base+"/mcp", "mia", "guest")
+			var people map[string]map[string]signedIn
+			if err == nil {
+				err = json.Unmarshal(out, &people)
 			}
-		}
+			if err != nil || len(people["mia"]) == 0 || len(people["guest"]) != len(people["mia"]) {
+				t.Fatalf("%v: %s", err, out)
+			}
+			for person, all := range people {
+				staff := person == "mia"
+				for name, got := range all {
+					if got.Resource != s.Base+"/mcp" {
+						t.Errorf("%s asked for a token for %s", name, got.Resource)
+					}
+					if found := strings.Contains(strings.Join(got.Found, " "), "/staff/bands"); found != staff || strings.Contains(got.Page, "four thousand") != staff {
+						t.Errorf("%s: staff %v: %+v", name, staff, got)
+					}
+				}
+			}
+		})
 	}
-	t.Run("TypeScript", func(t *testing.T) {
-		out, err := runClient(t, "node", "sign_in.mjs", s.Base+"/mcp")
-		check(t, out, err, true)
-		out, err = runClient(t, "node", "sign_in.mjs", s.Base+"/mcp", "guest")
-		check(t, out, err, false)
-	})
-	t.Run("Python", func(t *testing.T) {
-		if out, err := exec.Command("python3", "-c", "import mcp").CombinedOutput(); err != nil {
-			t.Skipf("python3 with mcp is not installed: pip install -r caddytest/requirements.txt (%s)", npm.Last(out))
-		}
-		out, err := runClient(t, "python3", "sign_in.py", s.Base+"/mcp")
-		check(t, out, err, true)
-		out, err = runClient(t, "python3", "sign_in.py", s.Base+"/mcp", "guest")
-		check(t, out, err, false)
-	})
 }
 
 // A provider that is asked about each token can take it back.
@@ -220,15 +213,15 @@ func TestARevokedTokenOpensNothing(t *testing.T) {
 	t.Setenv("DOCS_CLIENT_SECRET", "a secret of the site")
 	issuer := startProvider(t, "opaque")
 	s := startHandbook(t, issuer, "scopes openid profile\nintrospect docs {env.DOCS_CLIENT_SECRET}")
-	out, err := runClient(t, "node", "sign_in.mjs", s.Base+"/mcp")
-	var all map[string]signedIn
+	out, err := runClient(t, "node", "sign_in.mjs", s.Base+"/mcp", "mia")
+	var people map[string]map[string]signedIn
 	if err == nil {
-		err = json.Unmarshal(out, &all)
+		err = json.Unmarshal(out, &people)
 	}
-	if err != nil || len(all) != 2 {
+	if err != nil || len(people["mia"]) != 2 {
 		t.Fatalf("%v: %s", err, out)
 	}
-	for name, got := range all {
+	for name, got := range people["mia"] {
 		if strings.Count(got.Token, ".") == 2 {
 			t.Errorf("%s got a JWT", name)
 		}

@@ -1,16 +1,17 @@
 // Signs in to an MCP server with the OAuth clients of both generations of the
-// TypeScript SDK, as a browser would, and prints what each found:
-// node sign_in.mjs URL [PERSON]
+// TypeScript SDK, as a browser would, and prints what each found, by person:
+// node sign_in.mjs URL PERSON…
 import { UnauthorizedError as FirstUnauthorized } from '@modelcontextprotocol/sdk/client/auth.js'
 import { Client as First } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { Client as Second, StreamableHTTPClientTransport as SecondTransport, UnauthorizedError as SecondUnauthorized } from '@modelcontextprotocol/client'
 
-const [url, person] = process.argv.slice(2)
+const [url, ...people] = process.argv.slice(2)
 
 // What a client remembers, and the browser that it opens: it follows the
 // provider's redirects up to the client's own URL.
 class Memory {
+  constructor(person) { this.person = person }
   redirectUrl = 'http://127.0.0.1:9/callback'
   clientMetadata = {
     client_name: 'test', redirect_uris: [this.redirectUrl], grant_types: ['authorization_code', 'refresh_token'],
@@ -24,7 +25,7 @@ class Memory {
   saveCodeVerifier(verifier) { this.verifier = verifier }
   async redirectToAuthorization(target) {
     const cookies = new Map()
-    if (person) target.searchParams.set('login_hint', person)
+    target.searchParams.set('login_hint', this.person)
     this.resource = target.searchParams.get('resource')
     for (let next = target; ;) {
       if (next.href.startsWith(this.redirectUrl)) {
@@ -42,8 +43,8 @@ class Memory {
   }
 }
 
-async function signIn(make, Transport, Unauthorized) {
-  const memory = new Memory()
+async function signIn(person, make, Transport, Unauthorized) {
+  const memory = new Memory(person)
   const first = new Transport(new URL(url), { authProvider: memory })
   try {
     await make().connect(first)
@@ -63,7 +64,11 @@ async function signIn(make, Transport, Unauthorized) {
 }
 
 const info = { name: 'test', version: '1' }
-console.log(JSON.stringify({
-  'sdk 1': await signIn(() => new First(info), FirstTransport, FirstUnauthorized),
-  'client 2': await signIn(() => new Second(info, { versionNegotiation: { mode: 'auto' } }), SecondTransport, SecondUnauthorized),
-}))
+const found = {}
+for (const person of people) {
+  found[person] = {
+    'sdk 1': await signIn(person, () => new First(info), FirstTransport, FirstUnauthorized),
+    'client 2': await signIn(person, () => new Second(info, { versionNegotiation: { mode: 'auto' } }), SecondTransport, SecondUnauthorized),
+  }
+}
+console.log(JSON.stringify(found))

@@ -1,5 +1,5 @@
 """Signs in to an MCP server with the OAuth client of the Python SDK, as a
-browser would, and prints what it found: python3 sign_in.py URL [PERSON]"""
+browser would, and prints what it found, by person: python3 sign_in.py URL PERSON…"""
 
 import asyncio
 import json
@@ -13,8 +13,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientMetadata
 
 REDIRECT = "http://127.0.0.1:9/callback"
-url, person = sys.argv[1], (sys.argv + [""])[2]
-seen = {}
+url = sys.argv[1]
 
 
 class Memory:
@@ -33,25 +32,23 @@ class Memory:
         self.client = client
 
 
-async def browse(target):
-    """Follows the provider's redirects up to the client's own URL."""
-    seen["resource"] = parse_qs(urlsplit(target).query)["resource"][0]
-    if person:
+async def sign_in(person):
+    memory, seen = Memory(), {}
+
+    async def browse(target):
+        """Follows the provider's redirects up to the client's own URL."""
+        seen["resource"] = parse_qs(urlsplit(target).query)["resource"][0]
         target += "&" + urlencode({"login_hint": person})
-    async with httpx2.AsyncClient(follow_redirects=False) as browser:
-        while not target.startswith(REDIRECT):
-            response = await browser.get(target)
-            target = urljoin(target, response.headers["location"])
-    seen["callback"] = {k: v[0] for k, v in parse_qs(urlsplit(target).query).items()}
+        async with httpx2.AsyncClient(follow_redirects=False) as browser:
+            while not target.startswith(REDIRECT):
+                response = await browser.get(target)
+                target = urljoin(target, response.headers["location"])
+        seen["callback"] = {k: v[0] for k, v in parse_qs(urlsplit(target).query).items()}
 
+    async def callback():
+        back = seen["callback"]
+        return AuthorizationCodeResult(code=back["code"], state=back.get("state"), iss=back.get("iss"))
 
-async def callback():
-    back = seen["callback"]
-    return AuthorizationCodeResult(code=back["code"], state=back.get("state"), iss=back.get("iss"))
-
-
-async def main():
-    memory = Memory()
     metadata = OAuthClientMetadata(
         client_name="test", redirect_uris=[REDIRECT], grant_types=["authorization_code", "refresh_token"],
         response_types=["code"], token_endpoint_auth_method="none",
@@ -64,10 +61,14 @@ async def main():
             page = ""
             if results:
                 page = (await client.call_tool("fetch", {"id": results[0]["id"]})).structured_content["text"]
-            print(json.dumps({"python": {
-                "found": [r["url"] for r in results], "page": page,
-                "resource": seen["resource"], "token": memory.tokens.access_token,
-            }}))
+    return {
+        "found": [r["url"] for r in results], "page": page,
+        "resource": seen["resource"], "token": memory.tokens.access_token,
+    }
+
+
+async def main():
+    print(json.dumps({person: {"python": await sign_in(person)} for person in sys.argv[2:]}))
 
 
 asyncio.run(main())
