@@ -74,6 +74,14 @@ func newServer(t testing.TB, dir string) *Server {
 	}}
 }
 
+// For returns the server for a test that uses the one of another: its failures
+// are the test's.
+func (s *Server) For(t testing.TB) *Server {
+	other := *s
+	other.t = t
+	return &other
+}
+
 // Global returns a global options block for tests, with the given lines in
 // its docs block: storage and data in dir, a log file there, no admin API.
 // Key is added where the lines bring no key.

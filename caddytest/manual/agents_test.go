@@ -56,8 +56,7 @@ var agentQuestions = map[string]string{
 
 // A model reaches the text that answers with one call, within the tokens that
 // the tool's description promises.
-func TestOneSearchOfAnAgentReachesTheText(t *testing.T) {
-	s := startManual(t)
+func oneSearchOfAnAgentReachesTheText(t *testing.T, s *caddytest.Server) {
 	longest, missed := 0, []string{}
 	for question, answer := range agentQuestions {
 		arguments, _ := json.Marshal(map[string]string{"query": question})

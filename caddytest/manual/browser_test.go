@@ -39,9 +39,8 @@ func js[T any](ctx context.Context, t *testing.T, expression string) T {
 // box is the widget's root.
 const box = `document.querySelector('caddy-docs').shadowRoot`
 
-func TestTheManualsWidgetFindsPagesInABrowser(t *testing.T) {
+func theManualsWidgetFindsPagesInABrowser(t *testing.T, s *caddytest.Server) {
 	ctx := browser.Tab(t)
-	s := startManual(t)
 	do(ctx, t, chromedp.Navigate(s.Base+"/"), chromedp.Click("#ui-search"))
 	caddytest.Until(t, "the box is open", func() bool {
 		return js[bool](ctx, t, `Boolean(`+box+`.querySelector('dialog')?.open && `+box+`.activeElement === `+box+`.querySelector('.search .input'))`)
@@ -58,9 +57,8 @@ func TestTheManualsWidgetFindsPagesInABrowser(t *testing.T) {
 	}
 }
 
-func TestTheManualsWidgetAnswersInABrowser(t *testing.T) {
+func theManualsWidgetAnswersInABrowser(t *testing.T, s *caddytest.Server) {
 	ctx := browser.Tab(t)
-	s := startManual(t)
 	do(ctx, t, chromedp.Navigate(s.Base+"/keys?ask=How+do+I+create+a+key%3F"))
 	caddytest.Until(t, "the question is filled in", func() bool {
 		return js[bool](ctx, t, `document.querySelector('caddy-docs')?.shadowRoot.querySelector('.ask .input')?.value === 'How do I create a key?'`)
@@ -88,9 +86,8 @@ func TestTheManualsWidgetAnswersInABrowser(t *testing.T) {
 
 // On a phone a page begins with its text. The menu opens and closes by keyboard
 // and has all pages.
-func TestTheManualOnAPhoneBeginsWithTheText(t *testing.T) {
+func theManualOnAPhoneBeginsWithTheText(t *testing.T, s *caddytest.Server) {
 	ctx := browser.Tab(t)
-	s := startManual(t)
 	const (
 		open = `document.querySelector('nav').matches(':popover-open')`
 		seen = `document.querySelector('nav').checkVisibility()`
@@ -118,9 +115,8 @@ func TestTheManualOnAPhoneBeginsWithTheText(t *testing.T) {
 
 // The front page's own field opens the box with results, and without the box it
 // leads to the page of results.
-func TestTheFrontPageHasABoxToTry(t *testing.T) {
+func theFrontPageHasABoxToTry(t *testing.T, s *caddytest.Server) {
 	ctx := browser.Tab(t)
-	s := startManual(t)
 	do(ctx, t, chromedp.EmulateViewport(390, 844), chromedp.Navigate(s.Base+"/"), chromedp.Focus(".ui-try input"),
 		chromedp.KeyEvent("How do I keep private pages private?\r"))
 	caddytest.Until(t, "results are shown", func() bool {
@@ -137,9 +133,8 @@ func TestTheFrontPageHasABoxToTry(t *testing.T) {
 
 // Each page names its sections and its neighbors, its code is marked by kind and
 // can be copied, and nothing is wider than a phone.
-func TestTheManualLeadsFromPageToPage(t *testing.T) {
+func theManualLeadsFromPageToPage(t *testing.T, s *caddytest.Server) {
 	ctx := browser.Tab(t)
-	s := startManual(t)
 	for width, page := range map[int64]string{1280: "/install", 390: "/commands"} {
 		do(ctx, t, chromedp.EmulateViewport(width, 800), chromedp.Navigate(s.Base+page))
 		if over := js[int](ctx, t, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
@@ -179,7 +174,7 @@ func TestTheManualLeadsFromPageToPage(t *testing.T) {
 }
 
 // axe finds nothing on the kinds of pages that the manual has.
-func TestTheManualIsAccessible(t *testing.T) {
+func theManualIsAccessible(t *testing.T, s *caddytest.Server) {
 	ctx := browser.Tab(t)
 	const tests = "../widget"
 	if err := npm.Install(ctx, tests); err != nil {
@@ -189,7 +184,6 @@ func TestTheManualIsAccessible(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := startManual(t)
 	for _, width := range []int64{1280, 390} {
 		for _, scheme := range []string{"light", "dark"} {
 			do(ctx, t, chromedp.EmulateViewport(width, 800))

@@ -9,8 +9,7 @@ import (
 )
 
 // A keystroke in the widget costs at most 3 kB, also without compression.
-func TestAKeystrokeIsSmall(t *testing.T) {
-	s := startManual(t)
+func aKeystrokeIsSmall(t *testing.T, s *caddytest.Server) {
 	var sizes []int
 	for _, query := range []string{"rate limit", "how do i install", "widget inject", "content-security-policy", "synonyms", "ollama", "api key", "docs_widget", "reload", "streaming answer"} {
 		for n := 1; n <= len(query); n++ {

@@ -70,6 +70,35 @@ func startManual(t *testing.T) *caddytest.Server {
 	return s
 }
 
+// One Caddy serves the manual for all that only read it.
+func TestTheManual(t *testing.T) {
+	s := startManual(t)
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, *caddytest.Server)
+	}{
+		{"Every address that search and answers give is served with its anchor", everyAddressThatSearchAndAnswersGiveIsServedWithItsAnchor},
+		{"Every link of the manual leads somewhere", everyLinkOfTheManualLeadsSomewhere},
+		{"Every curl of the manual works as pasted", everyCurlOfTheManualWorksAsPasted},
+		{"The manual's pages load nothing from elsewhere", theManualsPagesLoadNothingFromElsewhere},
+		{"No page of the manual has an ID twice", noPageOfTheManualHasAnIDTwice},
+		{"Templates in the manual's examples are shown", templatesInTheManualsExamplesAreShown},
+		{"The manual has a page for addresses that are not there", theManualHasAPageForAddressesThatAreNotThere},
+		{"The manual answers on every host", theManualAnswersOnEveryHost},
+		{"The manual's widget finds pages in a browser", theManualsWidgetFindsPagesInABrowser},
+		{"The manual's widget answers in a browser", theManualsWidgetAnswersInABrowser},
+		{"The manual on a phone begins with the text", theManualOnAPhoneBeginsWithTheText},
+		{"The front page has a box to try", theFrontPageHasABoxToTry},
+		{"The manual leads from page to page", theManualLeadsFromPageToPage},
+		{"The manual is accessible", theManualIsAccessible},
+		{"One search of an agent reaches the text", oneSearchOfAnAgentReachesTheText},
+		{"A keystroke is small", aKeystrokeIsSmall},
+		{"The manual's search finds what its readers ask for", theManualsSearchFindsWhatItsReadersAskFor},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, s.For(t)) })
+	}
+}
+
 // visit fetches an address of a site, and checks that it is there with its
 // anchor. Pages are fetched once.
 type visitor struct {
@@ -164,8 +193,7 @@ func namesInTables(page string) map[string]bool {
 	return names
 }
 
-func TestEveryAddressThatSearchAndAnswersGiveIsServedWithItsAnchor(t *testing.T) {
-	s := startManual(t)
+func everyAddressThatSearchAndAnswersGiveIsServedWithItsAnchor(t *testing.T, s *caddytest.Server) {
 	v := &visitor{s, map[string]string{}}
 	queries := []string{
 		"install", "xcaddy", "sitemap", "how do I create a key", "rate limit", "origin", "thread", "strict releases", "threadId",
@@ -204,8 +232,7 @@ func TestEveryAddressThatSearchAndAnswersGiveIsServedWithItsAnchor(t *testing.T)
 	}
 }
 
-func TestEveryLinkOfTheManualLeadsSomewhere(t *testing.T) {
-	s := startManual(t)
+func everyLinkOfTheManualLeadsSomewhere(t *testing.T, s *caddytest.Server) {
 	v := &visitor{s, map[string]string{}}
 	pages := manualPages(t)
 	pages["nav"] = caddytest.ReadFile(t, filepath.Join(manualDir, "_site/nav.html"))
@@ -270,11 +297,10 @@ func TestEveryCaddyfileOfTheManualAdapts(t *testing.T) {
 
 // The commands of the manual are run as they are, except for the port. A block
 // marked with a status has that status.
-func TestEveryCurlOfTheManualWorksAsPasted(t *testing.T) {
+func everyCurlOfTheManualWorksAsPasted(t *testing.T, s *caddytest.Server) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("curl is not installed")
 	}
-	s := startManual(t)
 	pages := manualPages(t)
 	pages["README"] = caddytest.ReadFile(t, "../../README.md")
 	byPage := map[string]int{}
@@ -477,8 +503,7 @@ func TestTheManualHasEveryErrorCode(t *testing.T) {
 	}
 }
 
-func TestTheManualsPagesLoadNothingFromElsewhere(t *testing.T) {
-	s := startManual(t)
+func theManualsPagesLoadNothingFromElsewhere(t *testing.T, s *caddytest.Server) {
 	foreign := regexp.MustCompile(`(?:src|<link[^>]*href)="(?:https?:)?//[^"]*"`)
 	for name := range manualPages(t) {
 		resp, err := http.Get(s.Base + "/" + strings.TrimPrefix(name, "index"))
@@ -501,8 +526,7 @@ func TestTheManualsPagesLoadNothingFromElsewhere(t *testing.T) {
 
 // The ids of headings come from the pages' words; those of the layout must not
 // be among them: a heading "Search" once took the search box's style.
-func TestNoPageOfTheManualHasAnIDTwice(t *testing.T) {
-	s := startManual(t)
+func noPageOfTheManualHasAnIDTwice(t *testing.T, s *caddytest.Server) {
 	id := regexp.MustCompile(`\sid="([^"]*)"`)
 	for name := range manualPages(t) {
 		page := "/" + strings.TrimSuffix(strings.TrimSuffix(name, ".md"), "index")
@@ -545,16 +569,14 @@ func TestTheReadmeNamesEveryDirectDependency(t *testing.T) {
 }
 
 // A page may show a template. It is not executed.
-func TestTemplatesInTheManualsExamplesAreShown(t *testing.T) {
-	s := startManual(t)
+func templatesInTheManualsExamplesAreShown(t *testing.T, s *caddytest.Server) {
 	r := s.Do(caddytest.Request{Method: http.MethodGet, Path: "/recipes/markdown"})
 	if text := html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(string(r.Body), "")); !strings.Contains(text, "{{$page.Meta.title}}") || strings.Contains(text, "<title>Markdown</title>") {
 		t.Errorf("the example is executed: %d %s", r.Status, text)
 	}
 }
 
-func TestTheManualHasAPageForAddressesThatAreNotThere(t *testing.T) {
-	s := startManual(t)
+func theManualHasAPageForAddressesThatAreNotThere(t *testing.T, s *caddytest.Server) {
 	for path, want := range map[string][]string{
 		"/nothing":             {"Page not found", `action="/v1/ask/manual"`, `value="nothing"`, `<nav id="ui-pages"`, "/v1/widget/manual.js"},
 		"/dashbord/keyss.html": {`/dashboard">`, `/keys">`, `value="dashbord keyss"`},
@@ -592,8 +614,7 @@ func TestTheManualHasEveryAddressOfTheAdminAPI(t *testing.T) {
 }
 
 // A reader behind a forwarded port has another host.
-func TestTheManualAnswersOnEveryHost(t *testing.T) {
-	s := startManual(t)
+func theManualAnswersOnEveryHost(t *testing.T, s *caddytest.Server) {
 	for _, host := range []string{"localhost", "[::1]:8080", "8080-copy.preview.test"} {
 		r := s.Do(caddytest.Request{Method: http.MethodGet, Path: "/install", Host: host, Key: "-"})
 		if r.Status != http.StatusOK || !strings.Contains(string(r.Body), "<h1") {

@@ -102,8 +102,7 @@ var questions = map[string]map[string]string{
 
 // Of the questions of each kind of reader, the first three results of most
 // lead to a page that helps.
-func TestTheManualsSearchFindsWhatItsReadersAskFor(t *testing.T) {
-	s := startManual(t)
+func theManualsSearchFindsWhatItsReadersAskFor(t *testing.T, s *caddytest.Server) {
 	for reader, asked := range questions {
 		first, top := 0, 0
 		for question, pages := range asked {

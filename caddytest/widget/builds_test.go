@@ -95,7 +95,7 @@ func TestTheBoxTakesThePlaceOfTheSearchOfRealBuilds(t *testing.T) {
 				t.Fatal(errs[i])
 			}
 			b := newTab(t, &stand{Server: &httptest.Server{URL: fmt.Sprintf("http://localhost:%d", ports[i])}})
-			api := *server
+			api := server.For(t)
 			api.Base = b.s.URL
 			api.Ready(fmt.Sprintf("site-%d", i))
 			opened := func() {
