@@ -3,10 +3,10 @@ package reach
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"net/http"
-	"strings"
 	"time"
+
+	"github.com/caddy-docs/caddy-docs/retrieval/links"
 )
 
 // freeFor is how long an answer of Free holds.
@@ -30,13 +30,7 @@ func (s *Gate) Free(ctx context.Context, path string) bool {
 	if ok && time.Now().Before(known.until) {
 		return known.free
 	}
-	var got, absent answer
-	for path, to := range map[string]*answer{s.root() + "docs-" + strings.ToLower(rand.Text()): &absent, escape(path): &got} {
-		if s.inside.ask(ctx, s.inside.readers, insideTimeout, path, stranger, func(a answer) { *to = a }) != nil {
-			return false
-		}
-	}
-	free := got.status == 0 || got.status == http.StatusNotFound || got.status == http.StatusOK && absent.status == http.StatusOK && got.hash == absent.hash
+	free := s.Asker(ctx, true)(ctx, path, nil) == links.Absent
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.free == nil || len(s.free) > 100 {

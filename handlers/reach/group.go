@@ -1,7 +1,6 @@
 package reach
 
 import (
-	"cmp"
 	"context"
 	"net/url"
 	"strings"
@@ -145,10 +144,7 @@ func (s *Gate) memberOf(name string, d *retrieval.Document) (g *Gate, own string
 func (v *View) openedOnSites(visit *visit) map[int32][]*Page {
 	opened := make(map[int32][]*Page)
 	for _, m := range v.members {
-		hash := visit.hash()
-		m.mu.Lock()
-		r := cmp.Or(m.readers[hash], m.olderReaders[hash])
-		m.mu.Unlock()
+		r := m.readers.last(visit.hash())
 		if r == nil {
 			continue
 		}
@@ -173,7 +169,7 @@ func (s *Gate) learn(ctx context.Context, d *retrieval.Document, open bool) {
 		return
 	}
 	if p := s.View().pages[d.Page]; p.shows(d) && p.locked() {
-		r := s.rightsOf(visit)
+		r := s.readers.rights(s, visit)
 		r.check("own "+d.Page, func(context.Context, *check) { r.count(p, open) })
 	}
 }
@@ -229,7 +225,7 @@ func (v *View) eachFound(f func(page string, m moved)) {
 		return true
 	})
 	for _, of := range v.members {
-		of.found.Range(func(page, m any) bool {
+		of.states.found.Range(func(page, m any) bool {
 			f(In(of.Name, page.(string)), m.(moved))
 			return true
 		})

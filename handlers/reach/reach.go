@@ -16,7 +16,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
@@ -62,8 +61,10 @@ type Options struct {
 // Gate is a site as one configuration of this Caddy serves it.
 type Gate struct {
 	Options
-	base   *url.URL
-	inside *inside // nil: the site is served elsewhere
+	location
+	inside  *inside // nil: the site is served elsewhere
+	states  states
+	readers readers
 
 	view atomic.Pointer[View]
 	// late is the first document of a generation whose pages took too long to
@@ -78,28 +79,10 @@ type Gate struct {
 	updating sync.Mutex // one update at a time
 	// reported and reportedFailing report that the log has the states, and a page
 	// that gives no answer.
-	reported, reportedFailing bool
+	reported, reportedFailing atomic.Bool
 
-	mu    sync.Mutex
-	pages map[string]*Page // by Document.Page
-	free  map[string]freePath
-	// seen are the documents that pages are of, and of which none is due before
-	// then. changed reports that a page differs from the view.
-	seen    []*retrieval.Document
-	then    time.Time
-	changed bool
-	// rest is until when no page is asked for again.
-	rest time.Time
-	// readers are the clients of the last half minute, and olderReaders those of
-	// the half minute before. readersSize is of the headers of readers.
-	readers, olderReaders map[readerHash]*rights
-	readersSize           int
-	readersUntil          time.Time
-
-	// found has the locked pages that are not where a stranger was refused, by
-	// Document.Page: a lock on /x/* refuses /x/page, where nothing may be, as
-	// it refuses /x/page.md. A reader who can open the page finds it.
-	found sync.Map // of moved
+	mu   sync.Mutex
+	free map[string]freePath
 }
 
 // View is what strangers may see at one moment.
@@ -152,7 +135,7 @@ func (v *View) Served(d *retrieval.Document) *retrieval.Document {
 func (v *View) Document(d *retrieval.Document) *retrieval.Document {
 	p, found, page := v.pages[d.Page], v.found, d.Page
 	if p != nil && p.gate != nil {
-		found, page = &p.gate.found, p.own.Page
+		found, page = &p.gate.states.found, p.own.Page
 	}
 	if m, ok := found.Load(page); ok && m.(moved).content == content(d) {
 		return m.(moved).document(d)
@@ -208,7 +191,7 @@ func New(o Options) (*Gate, error) {
 	if o.URL == "" {
 		base.Path = o.Prefix
 	}
-	s := &Gate{Options: o, base: base, wake: make(chan struct{}, 1), readers: make(map[readerHash]*rights)}
+	s := &Gate{Options: o, location: location{base}, wake: make(chan struct{}, 1)}
 	s.running, s.stop = context.WithCancel(context.Background())
 	server, host := o.Server, cmp.Or(o.Host, base.Host, "localhost")
 	if server == nil {
@@ -253,7 +236,7 @@ func (s *Gate) Pages() []Page {
 }
 
 func (s *Gate) newView(documents []*retrieval.Document) *View {
-	v := &View{Complete: true, found: &s.found, pages: make(map[string]*Page, len(documents)), documents: documents, replaced: make(chan struct{})}
+	v := &View{Complete: true, found: &s.states.found, pages: make(map[string]*Page, len(documents)), documents: documents, replaced: make(chan struct{})}
 	v.byURL = sync.OnceValue(v.pagesByURL)
 	return v
 }
@@ -261,16 +244,16 @@ func (s *Gate) newView(documents []*retrieval.Document) *View {
 // publish makes the view of the states.
 func (s *Gate) publish(documents []*retrieval.Document) {
 	old, v := s.View(), s.newView(documents)
-	s.mu.Lock()
+	s.states.mu.Lock()
 	for _, d := range documents {
-		if p := s.pages[d.Page]; p.shows(d) && !p.again {
+		if p := s.states.pages[d.Page]; p.shows(d) && !p.again {
 			v.pages[d.Page] = p
 		} else {
 			v.Complete = false
 		}
 	}
-	s.changed = false
-	s.mu.Unlock()
+	s.states.changed = false
+	s.states.mu.Unlock()
 	v.findDuplicates()
 	s.show(old, v)
 }

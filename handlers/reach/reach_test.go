@@ -131,14 +131,14 @@ func settle(t *testing.T, s *Gate) {
 
 // expire lets all answers be old.
 func (s *Gate) expire() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for name, p := range s.pages {
+	s.states.mu.Lock()
+	defer s.states.mu.Unlock()
+	for name, p := range s.states.pages {
 		c := *p
 		c.due = time.Time{}
-		s.pages[name] = &c
+		s.states.pages[name] = &c
 	}
-	s.then, s.rest = time.Time{}, time.Time{}
+	s.states.then, s.states.rest = time.Time{}, time.Time{}
 }
 
 func TestAStrangersRequestDecidesWhatIsPublic(t *testing.T) {
@@ -468,7 +468,7 @@ func TestAReaderFindsLockedMarkdownWhereItIsServed(t *testing.T) {
 		t.Error("a page that is not known counts as public, or one that is public as locked")
 	}
 	found := func() (pages []string) {
-		s.found.Range(func(key, _ any) bool {
+		s.states.found.Range(func(key, _ any) bool {
 			if page, ok := key.(string); ok {
 				pages = append(pages, page)
 			}
@@ -480,13 +480,13 @@ func TestAReaderFindsLockedMarkdownWhereItIsServed(t *testing.T) {
 	if got := found(); !slices.Equal(got, []string{"x/page", "x/sub"}) {
 		t.Errorf("%q were found", got)
 	}
-	s.due(docs[:2], time.Now()) // x/sub is gone
+	s.states.due(docs[:2], time.Now()) // x/sub is gone
 	if got := found(); !slices.Equal(got, []string{"x/page"}) {
 		t.Errorf("%q are kept, of which x/page is left", got)
 	}
 	changed := *docs[1]
 	changed.Hash = "4"
-	if s.due([]*retrieval.Document{docs[0], &changed}, time.Now()); len(found()) > 0 {
+	if s.states.due([]*retrieval.Document{docs[0], &changed}, time.Now()); len(found()) > 0 {
 		t.Errorf("%q are kept after a change", found())
 	}
 }
@@ -672,13 +672,13 @@ func TestWhatIsDueIsFound(t *testing.T) {
 	now := time.Now()
 	names := func(at time.Duration) string {
 		var all []string
-		if s.isSettled(docs, now.Add(at)) {
+		if s.states.isSettled(docs, now.Add(at)) {
 			return ""
 		}
-		due, again := s.due(docs, now.Add(at))
+		due, again := s.states.due(docs, now.Add(at))
 		for _, d := range append(due, again...) {
 			all = append(all, d.File)
-			if p := s.pages[d.Page]; p != nil {
+			if p := s.states.pages[d.Page]; p != nil {
 				p.due = now.Add(at + maxAge/2 + spread(d.URL))
 			}
 		}
@@ -720,14 +720,14 @@ func TestPagesAreAskedForAgainAtDifferentTimes(t *testing.T) {
 
 func BenchmarkATickWithoutAnythingToDo(b *testing.B) {
 	docs := documents(base, "a.html", "b.html", "c.html", "d.html", "e.html", "f.html", "g.html", "h.html", "i.html", "j.html", "k.html", "l.html", "m.html", "n.html", "o.html", "p.html", "q.html", "r.html", "s.html", "t.html")
-	s := &Gate{pages: make(map[string]*Page)}
+	s := &Gate{states: states{pages: make(map[string]*Page)}}
 	now := time.Now()
 	for _, d := range docs {
-		s.pages[d.Page] = &Page{Document: d, asking: asking{due: now.Add(maxAge)}}
+		s.states.pages[d.Page] = &Page{Document: d, asking: asking{due: now.Add(maxAge)}}
 	}
-	s.due(docs, now)
+	s.states.due(docs, now)
 	for b.Loop() {
-		if !s.isSettled(docs, now) {
+		if !s.states.isSettled(docs, now) {
 			b.Fatal("a page is due")
 		}
 	}

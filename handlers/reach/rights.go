@@ -1,6 +1,7 @@
 package reach
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/http"
@@ -87,31 +88,43 @@ type check struct {
 	err    error
 }
 
-// rightsOf returns the rights of a reader.
-func (s *Gate) rightsOf(v *visit) *rights {
+// readers are the clients of the last half minute, and those of the half minute
+// before.
+type readers struct {
+	mu          sync.Mutex
+	now, before map[readerHash]*rights
+	size        int // of the headers of now
+	until       time.Time
+}
+
+// last returns the last rights of a reader, nil for none.
+func (rs *readers) last(hash readerHash) *rights {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	return cmp.Or(rs.now[hash], rs.before[hash])
+}
+
+// rights returns the rights of a reader of a site.
+func (rs *readers) rights(s *Gate, v *visit) *rights {
 	hash, now := v.hash(), time.Now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	old := s.readers[hash]
-	if old == nil {
-		old = s.olderReaders[hash]
-	}
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	old := cmp.Or(rs.now[hash], rs.before[hash])
 	if old != nil && now.Before(old.until) {
 		return old
 	}
-	if len(s.readers) >= maxReaders || s.readersSize >= maxReadersSize || now.After(s.readersUntil) {
-		s.readers, s.olderReaders = make(map[readerHash]*rights), s.readers
-		s.readersSize, s.readersUntil = 0, now.Add(openedFor)
+	if len(rs.now) >= maxReaders || rs.size >= maxReadersSize || now.After(rs.until) {
+		rs.now, rs.before = make(map[readerHash]*rights), rs.now
+		rs.size, rs.until = 0, now.Add(openedFor)
 	}
 	r := &rights{
 		site: s, who: v.reader, until: now.Add(openedFor), slots: make(chan struct{}, checksAtOnce), tried: make(chan struct{}),
 		opened: make(map[int32][]*Page), checks: make(map[string]*check), folders: make(map[tallyKey]tally), openedPages: make(map[string]string),
 	}
-	s.readers[hash] = r
-	s.readersSize += r.who.size
-	r.before = old.lastOpened()
+	rs.now[hash] = r
+	rs.size += r.who.size
 	if old != nil {
-		r.refused = old.lastRefused()
+		r.before, r.refused = old.lastOpened(), old.lastRefused()
 	}
 	return r
 }
@@ -119,9 +132,6 @@ func (s *Gate) rightsOf(v *visit) *rights {
 // lastOpened returns what opened, by lock, or what did before if nothing was
 // tried since. It holds no earlier rights, which would hold theirs.
 func (r *rights) lastOpened() map[int32][]*Page {
-	if r == nil {
-		return nil
-	}
 	select {
 	case <-r.tried:
 		r.mu.Lock()
@@ -218,7 +228,7 @@ func (r *rights) ask(kind, name string, p *Page) *check {
 		kind += d.Source + " "
 		s, d = p.gate, p.own
 	}
-	if m, ok := s.found.Load(d.Page); ok && m.(moved).content == content(d) {
+	if m, ok := s.states.found.Load(d.Page); ok && m.(moved).content == content(d) {
 		first = m.(moved).path
 	}
 	return r.check(kind+escape(first)+" "+content(d), func(ctx context.Context, c *check) {
@@ -383,7 +393,7 @@ func (s *Gate) find(ctx context.Context, who *reader, d *retrieval.Document, pat
 			status = got.status
 			continue
 		case state == Public && i > 0 && proof:
-			s.found.Store(d.Page, moved{content(d), s.urlAt(d, got.path), got.path, !isHTML(got.contentType)})
+			s.states.found.Store(d.Page, moved{content(d), s.urlAt(d, got.path), got.path, !isHTML(got.contentType)})
 		}
 		return state == Public, got.status, nil
 	}
@@ -418,7 +428,7 @@ func (s *Gate) Searched(ctx context.Context) *Search {
 	if len(v.locks) == 0 || v.sets == nil || visit == nil {
 		return found
 	}
-	r := s.rightsOf(visit)
+	r := s.readers.rights(s, visit)
 	found.probes = maxProbes
 	begins := r.begun.CompareAndSwap(false, true)
 	if begins {
@@ -573,7 +583,7 @@ func (s *Gate) CanOpen(ctx context.Context, name string, d *retrieval.Document) 
 	if visit == nil {
 		return d != nil && v.IsPublic(d)
 	}
-	r := s.rightsOf(visit)
+	r := s.readers.rights(s, visit)
 	wait, cancel := context.WithTimeout(ctx, readerWait)
 	defer cancel()
 	var p *Page
@@ -626,7 +636,7 @@ func (s *Gate) AnyLocked(urls []string) bool {
 func (s *Gate) Saw(ctx context.Context, d *retrieval.Document) {
 	visit := visitOf(ctx)
 	if p := s.View().pages[d.Page]; visit != nil && p.shows(d) && p.locked() {
-		s.rightsOf(visit).page(p) // asked for, as a 200 may be a login form
+		s.readers.rights(s, visit).page(p) // asked for, as a 200 may be a login form
 	}
 }
 
@@ -655,7 +665,7 @@ func (s *Gate) askFront(visit *visit) (*rights, *check) {
 	if front == nil {
 		return nil, nil
 	}
-	r := s.rightsOf(visit)
+	r := s.readers.rights(s, visit)
 	return r, r.check("front", func(ctx context.Context, c *check) {
 		c.err = s.inside.ask(ctx, s.inside.readers, checkPatience, escape(front.path), r.who, func(a answer) {
 			state, _ := judge(a)

@@ -58,9 +58,9 @@ func newBehindGate(t *testing.T, files []string, opens func(path, cookie string)
 		if cookie == "" {
 			g.strangers.Add(1)
 		} else {
-			g.mu.Lock()
+			g.states.mu.Lock()
 			g.asked = append(g.asked, r.URL.Path)
-			g.mu.Unlock()
+			g.states.mu.Unlock()
 		}
 		select {
 		case <-time.After(time.Duration(g.wait.Load())):
@@ -81,8 +81,8 @@ func newBehindGate(t *testing.T, files []string, opens func(path, cookie string)
 
 // takeAsked returns what was asked for on behalf of readers since the last call.
 func (g *behindGate) takeAsked() []string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.states.mu.Lock()
+	defer g.states.mu.Unlock()
 	asked := g.asked
 	g.asked = nil
 	return asked
@@ -278,7 +278,7 @@ func TestAnOutageOpensAndClosesNothing(t *testing.T) {
 		g.expire()
 		for range 2 * len(g.docs) {
 			g.Gate.mu.Lock()
-			g.rest = time.Time{}
+			g.states.rest = time.Time{}
 			g.Gate.mu.Unlock()
 			g.Update(t.Context())
 		}
@@ -499,16 +499,16 @@ func TestTheReadersThatAreRememberedAreBounded(t *testing.T) {
 	root := write(t, "index.html")
 	s := site(t, "root * "+root+"\nfile_server", documents(base, "index.html"))
 	for i := range 3 * maxReaders {
-		s.rightsOf(visitOf(readerWith(t, fmt.Sprint(i))))
+		s.readers.rights(s, visitOf(readerWith(t, fmt.Sprint(i))))
 	}
-	if n := len(s.readers) + len(s.olderReaders); n > 2*maxReaders {
+	if n := len(s.readers.now) + len(s.readers.before); n > 2*maxReaders {
 		t.Errorf("%d readers are remembered", n)
 	}
 	long := strings.Repeat("x", 1<<20)
 	for i := range 200 {
-		s.rightsOf(visitOf(readerWith(t, long+fmt.Sprint(i))))
+		s.readers.rights(s, visitOf(readerWith(t, long+fmt.Sprint(i))))
 	}
-	if n := len(s.readers) + len(s.olderReaders); n > 2*(maxReadersSize>>20+1) {
+	if n := len(s.readers.now) + len(s.readers.before); n > 2*(maxReadersSize>>20+1) {
 		t.Errorf("%d readers with headers of 1 MB are remembered", n)
 	}
 }

@@ -89,20 +89,13 @@ func Ticks(ctx context.Context, each func()) {
 
 // Tick lets Run go on if a page is due, or may be.
 func (s *Gate) Tick() {
-	if s.inside == nil || s.isSettled(s.Documents(), time.Now()) {
+	if s.inside == nil || s.states.isSettled(s.Documents(), time.Now()) {
 		return
 	}
 	select {
 	case s.wake <- struct{}{}:
 	default: // a look is due already
 	}
-}
-
-// isSettled reports whether none of the documents is due.
-func (s *Gate) isSettled(documents []*retrieval.Document, now time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return SameDocuments(documents, s.seen) && now.Before(s.then)
 }
 
 // Update asks for the pages that are new, changed, or were asked for too long
@@ -114,7 +107,7 @@ func (s *Gate) Update(ctx context.Context) {
 	s.updating.Lock()
 	defer s.updating.Unlock()
 	documents := s.Documents()
-	due, again := s.due(documents, time.Now())
+	due, again := s.states.due(documents, time.Now())
 	if len(due) > 0 {
 		s.askNew(ctx, documents, due)
 		if len(due) >= manyPages {
@@ -125,16 +118,16 @@ func (s *Gate) Update(ctx context.Context) {
 		began := time.Now()
 		_, back := s.askAll(ctx, documents, again, 1, 0)
 		took := time.Since(began)
-		s.mu.Lock()
-		s.rest = time.Now().Add(min(restFactor*took, time.Duration(len(again))*maxRest))
-		s.mu.Unlock()
+		s.states.mu.Lock()
+		s.states.rest = time.Now().Add(min(restFactor*took, time.Duration(len(again))*maxRest))
+		s.states.mu.Unlock()
 		if back { // what serves the others may be back, too
-			s.askAll(ctx, documents, s.unanswered(documents), atOnce(), giveUpAfter)
+			s.askAll(ctx, documents, s.states.unanswered(documents), atOnce(), giveUpAfter)
 		}
 	}
-	s.mu.Lock()
-	changed := s.changed
-	s.mu.Unlock()
+	s.states.mu.Lock()
+	changed := s.states.changed
+	s.states.mu.Unlock()
 	if v := s.View(); ctx.Err() == nil && (changed || !SameDocuments(documents, v.documents)) {
 		s.publish(documents)
 		s.report()
@@ -153,27 +146,15 @@ func (s *Gate) askNew(ctx context.Context, documents, due []*retrieval.Document)
 	if len(late) == 0 {
 		return
 	}
-	s.mark(late, true)
+	s.states.mark(late, true)
 	s.publish(documents)
 	s.askAll(ctx, documents, late, atOnce()/4, giveUpAfter)
-	s.mark(late, false)
+	s.states.mark(late, false)
 }
 
 // atOnce is how many new pages are asked for at once. More than a few for each
 // core would only make each other late.
 func atOnce() int { return min(insideAtOnce, 4*runtime.GOMAXPROCS(0)) }
-
-// mark notes whether pages are to be asked for once more.
-func (s *Gate) mark(late []*retrieval.Document, again bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.changed = true
-	for _, d := range late {
-		p := *s.pages[d.Page]
-		p.again = again
-		s.pages[d.Page] = &p
-	}
-}
 
 // askAll asks for pages, atOnce of them at the same time, and returns those that
 // gave no answer in time. It ends when giveUp in a row gave none, if that is not
@@ -188,31 +169,31 @@ func (s *Gate) askAll(ctx context.Context, documents, due []*retrieval.Document,
 	for range min(len(due), atOnce) {
 		wait.Go(func() {
 			for d := range next {
-				s.mu.Lock()
-				known := s.pages[d.Page]
-				s.mu.Unlock()
+				s.states.mu.Lock()
+				known := s.states.pages[d.Page]
+				s.states.mu.Unlock()
 				p, inTime := s.look(ctx, d, known, w)
 				if ctx.Err() != nil {
 					continue
 				}
-				s.mu.Lock()
-				s.pages[d.Page] = p
-				s.changed = s.changed || !p.equal(known)
+				s.states.mu.Lock()
+				s.states.pages[d.Page] = p
+				s.states.changed = s.states.changed || !p.equal(known)
 				back = back || known.shows(d) && known.State == Unknown && p.State != Unknown
 				if inARow++; inTime {
 					inARow = 0
 				} else {
 					late = append(late, d)
 				}
-				s.mu.Unlock()
+				s.states.mu.Unlock()
 			}
 		})
 	}
 	published := time.Now()
 	for _, d := range due {
-		s.mu.Lock()
+		s.states.mu.Lock()
 		hang := giveUp > 0 && inARow >= giveUp
-		s.mu.Unlock()
+		s.states.mu.Unlock()
 		if hang {
 			break
 		}
@@ -225,73 +206,6 @@ func (s *Gate) askAll(ctx context.Context, documents, due []*retrieval.Document,
 	close(next)
 	wait.Wait()
 	return late, back
-}
-
-// unanswered returns the documents whose pages gave no answer.
-func (s *Gate) unanswered(documents []*retrieval.Document) (all []*retrieval.Document) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, d := range documents {
-		if p := s.pages[d.Page]; p.shows(d) && p.State == Unknown {
-			all = append(all, d)
-		}
-	}
-	return all
-}
-
-// due returns the documents to ask for, those that are new or changed and
-// those whose answers are old, and forgets the pages that are gone. Old answers
-// are renewed a few at a time.
-func (s *Gate) due(documents []*retrieval.Document, now time.Time) (due, again []*retrieval.Document) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !SameDocuments(documents, s.seen) {
-		s.see(documents)
-	}
-	const perAge = int(maxAge / tick)
-	atOnce := len(documents)/perAge + 1
-	s.then = now.Add(maxAge)
-	for _, d := range documents {
-		p := s.pages[d.Page]
-		if p == nil {
-			due, s.then = append(due, d), now
-			continue
-		}
-		at := p.due
-		if s.rest.After(at) {
-			at = s.rest
-		}
-		if !now.Before(at) {
-			if len(again) < atOnce {
-				again = append(again, d)
-			}
-			at = now
-		}
-		if at.Before(s.then) {
-			s.then = at
-		}
-	}
-	return due, again
-}
-
-// see keeps what is known of another generation of documents, and forgets the
-// rest. The caller holds the lock.
-func (s *Gate) see(documents []*retrieval.Document) {
-	pages := make(map[string]*Page, len(documents))
-	for _, d := range documents {
-		if p := s.pages[d.Page]; p.shows(d) {
-			c := *p
-			c.Document = d
-			pages[d.Page] = &c
-		}
-	}
-	s.seen, s.pages = documents, pages
-	s.found.Range(func(page, m any) bool {
-		if p := pages[page.(string)]; p == nil || content(p.Document) != m.(moved).content {
-			s.found.Delete(page)
-		}
-		return true
-	})
 }
 
 // spread is how much later than others a page is asked for again, so that the
@@ -346,7 +260,9 @@ func (s *Gate) look(ctx context.Context, d *retrieval.Document, known *Page, w *
 			}
 			p.failures = failures + 1
 			p.due = time.Now().Add(min(retryAfter<<min(failures, 10), maxAge))
-			s.failed(p, why)
+			if p.failures >= 3 && s.reportedFailing.CompareAndSwap(false, true) {
+				s.Log.Warn("a page gives no answer; it is not shown until it does", "url", p.URL, "state", p.State, "why", why, "requests", p.failures, "see", "caddy docs pages")
+			}
 			return p, err == nil
 		}
 		switch {
@@ -366,7 +282,7 @@ func (s *Gate) look(ctx context.Context, d *retrieval.Document, known *Page, w *
 			if p.Raw = !isHTML(got.contentType); p.Raw {
 				p.Why = "is served as text, not rendered"
 			}
-			s.found.Delete(d.Page)
+			s.states.found.Delete(d.Page)
 			break
 		}
 		if p.refused = why != otherText; p.refused {
@@ -474,25 +390,13 @@ func (w *walls) own(candidate string, all pairs) (own pairs, ok bool) {
 	return own, true
 }
 
-// failed logs the first page that gives no answer repeatedly.
-func (s *Gate) failed(p *Page, why string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if p.failures < 3 || s.reportedFailing {
-		return
-	}
-	s.reportedFailing = true
-	s.Log.Warn("a page gives no answer; it is not shown until it does", "url", p.URL, "state", p.State, "why", why, "requests", p.failures, "see", "caddy docs pages")
-}
-
 // report logs the states of the first complete view, if an operator should
 // know of them.
 func (s *Gate) report() {
 	v := s.View()
-	if s.reported || !v.Complete || len(v.pages) == 0 {
+	if !v.Complete || len(v.pages) == 0 || !s.reported.CompareAndSwap(false, true) {
 		return
 	}
-	s.reported = true
 	pages := s.Pages()
 	n := Count(pages)
 	if p := NoneOpens(pages); p != nil {

@@ -51,7 +51,7 @@ func (r *Site) CheckLinks(ctx context.Context, again bool) (*links.Report, error
 }
 
 func (r *Site) linked(ctx context.Context, pages []*retrieval.Document) links.Site {
-	view, ask := r.Reach.View(), r.Reach.Asker(ctx)
+	view, ask := r.Reach.View(), r.Reach.Asker(ctx, false)
 	return links.Site{
 		Pages: pages, Whole: r.Index.Page, Resolve: r.Index.markdown.sources[""].ingester.Link, // all have the same URLs
 		File: func(d *retrieval.Document) ([]byte, error) {
