@@ -138,8 +138,8 @@ func decode(w http.ResponseWriter, r *http.Request, version int, body []byte) (r
 
 // reply answers a request that was admitted and read.
 func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, version int, live *site.Site, key *access.Key, req *reply.Request) error {
-	in := live.Reply(askerOf(r, key), version, req, RequestID(r))
-	in.SourcesApart = in.From.Source == insights.Widget
+	in := askerOf(r, live, key).Reply(version, req, RequestID(r))
+	in.SourcesApart = in.Source == insights.Widget
 	ctx, endSpan := observe.Step(AsReader(r), "reply")
 	in.ThreadID, in.History = a.conversation(ctx, live, req, in.Owner)
 	w.Header().Set("X-Thread-Id", in.ThreadID)

@@ -142,9 +142,9 @@ func IdentityOf(r *http.Request) (*access.Key, bool) {
 	return id.key, id.key != nil
 }
 
-// askerOf names the sender of a request that was admitted.
-func askerOf(r *http.Request, key *access.Key) site.Asker {
-	from := site.Asker{Source: sourceOf(r)}
+// askerOf names the sender of a request that a site has admitted.
+func askerOf(r *http.Request, live *site.Site, key *access.Key) site.Asker {
+	from := site.Asker{Site: live, Source: sourceOf(r)}
 	if key != nil && from.Source != insights.Widget { // a browser token is not a key
 		from.Key = key.ID
 	}

@@ -280,7 +280,7 @@ func (m *MCP) serve(w http.ResponseWriter, r *http.Request, e endpoint) error {
 			observe.Metrics.Tools.WithLabelValues(live.Name, tool).Inc()
 		}
 	}
-	r = r.WithContext(site.WithKeyID(AsReader(r), askerOf(r, key).Key))
+	r = r.WithContext(site.WithKeyID(AsReader(r), askerOf(r, live, key).Key))
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	// There are no sessions and no streams to resume.
 	r.Header.Del("Mcp-Session-Id")

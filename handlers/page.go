@@ -29,7 +29,8 @@ func (Page) CaddyModule() caddy.ModuleInfo {
 const maxPageBody = 10_000
 
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
-	return p.keyed(w, r, next, apiPage, maxPageBody, func(live *site.Site, _ site.Asker, body []byte) error {
+	return p.keyed(w, r, next, apiPage, maxPageBody, func(from site.Asker, body []byte) error {
+		live := from.Site
 		var q struct {
 			Path *string `json:"path"`
 		}

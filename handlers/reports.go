@@ -28,7 +28,7 @@ func (Events) CaddyModule() caddy.ModuleInfo {
 }
 
 func (h *Events) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
-	return h.keyed(w, r, next, apiEvents, maxReport, func(site *site.Site, from site.Asker, body []byte) error {
+	return h.keyed(w, r, next, apiEvents, maxReport, func(from site.Asker, body []byte) error {
 		event, err := encoding.DecodeEvent(body)
 		if err != nil {
 			return badRequest(err)
@@ -36,10 +36,10 @@ func (h *Events) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhtt
 		private := r.Header.Get("Sec-GPC") == "1" // globalprivacycontrol.org: no tracking
 		// The search endpoint has recorded the queries of other clients.
 		if event.Type == "search" && from.Source == insights.Widget {
-			site.TypedQuery(from, event.Query, event.Hits, !private)
+			from.TypedQuery(event.Query, event.Hits, !private)
 		}
 		if event.Type == "click" && !private {
-			site.Clicked(from, insights.Click{Query: event.Query, Path: event.Path, Position: event.Position})
+			from.Clicked(insights.Click{Query: event.Query, Path: event.Path, Position: event.Position})
 		}
 		return recorded(w)
 	})
@@ -59,12 +59,12 @@ func (Feedback) CaddyModule() caddy.ModuleInfo {
 }
 
 func (f *Feedback) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
-	return f.keyed(w, r, next, apiFeedback, maxReport, func(site *site.Site, from site.Asker, body []byte) error {
+	return f.keyed(w, r, next, apiFeedback, maxReport, func(from site.Asker, body []byte) error {
 		v, err := encoding.DecodeFeedback(body)
 		if err != nil {
 			return badRequest(err)
 		}
-		known := site.Voted(r.Context(), from, insights.Vote{
+		known := from.Voted(r.Context(), insights.Vote{
 			Thread: v.ThreadID, Message: v.MessageID, Path: v.Path, Rating: v.Rating, Reasons: v.Reasons, Comment: v.Comment,
 		})
 		if !known {

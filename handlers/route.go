@@ -121,10 +121,10 @@ type KeyedRoute struct {
 	Anonymous bool `json:"anonymous,omitempty"`
 }
 
-// keyed gives requests to a part of the API to answer, with the site, which is
-// held, and the body, and passes others on.
+// keyed gives requests to a part of the API to answer, with their sender, whose
+// site is held, and the body, and passes others on.
 func (rt *KeyedRoute) keyed(
-	w http.ResponseWriter, r *http.Request, next caddyhttp.Handler, api string, maxBody int64, answer func(*site.Site, site.Asker, []byte) error,
+	w http.ResponseWriter, r *http.Request, next caddyhttp.Handler, api string, maxBody int64, answer func(site.Asker, []byte) error,
 ) error {
 	e, ok := endpointOf(r)
 	if !ok || e.api != api {
@@ -143,7 +143,7 @@ func (rt *KeyedRoute) keyed(
 		return SearchFailed(w, retrieval.ErrNotReady)
 	}
 	defer release()
-	return answer(live, askerOf(r, key), body)
+	return answer(askerOf(r, live, key), body)
 }
 
 // Interface guards of all handlers. What Caddy provisions and validates by an

@@ -49,13 +49,13 @@ func (s *Search) Validate() error {
 }
 
 func (s *Search) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
-	return s.keyed(w, r, next, apiSearch, s.MaxBody, func(live *site.Site, from site.Asker, body []byte) error {
+	return s.keyed(w, r, next, apiSearch, s.MaxBody, func(from site.Asker, body []byte) error {
 		q, err := encoding.DecodeSearch(body)
 		if err != nil {
 			return badRequest(err)
 		}
 		ctx := AsReader(r)
-		results, total, err := live.Results(ctx, q)
+		results, total, err := from.Results(ctx, q)
 		if err != nil {
 			if r.Context().Err() != nil {
 				return nil // the client is gone
@@ -66,9 +66,9 @@ func (s *Search) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhtt
 		// The widget sends a request at each pause of typing, and reports the final
 		// query to docs_events.
 		if from.Source == insights.Widget {
-			live.SearchedTyping(q, results)
+			from.SearchedTyping(q, results)
 		} else {
-			live.Searched(from, q, results)
+			from.Searched(q, results)
 		}
 
 		jsonHeader(w.Header())

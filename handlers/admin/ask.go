@@ -32,7 +32,7 @@ func (a API) search(ctx context.Context, name string, body []byte, recorded, exp
 		return nil, err
 	}
 	if recorded {
-		r.Searched(site.Asker{Source: insights.Command}, q, results)
+		site.Asker{Site: r, Source: insights.Command}.Searched(q, results)
 	}
 	if !explain {
 		return results, nil
@@ -72,7 +72,7 @@ func (a API) ask(ctx context.Context, name string, body []byte, recorded bool, w
 		return err
 	}
 	defer release()
-	asked := r.Reply(site.Asker{Source: insights.Command}, 2, req, rand.Text()[:9])
+	asked := site.Asker{Site: r, Source: insights.Command}.Reply(2, req, rand.Text()[:9])
 	asked.Run(ctx, 1, uimessage.NewEncoder(w, flush, uimessage.Literal))
 	if recorded {
 		asked.Record()

@@ -68,7 +68,7 @@ func (d *agentDocs) search(ctx context.Context, text, language, version string, 
 		s.Language = cmp.Or(s.Language, found[0].Document.Language)
 	}
 	key, _ := ctx.Value(keyIDKey{}).(string)
-	d.site.recordSearch(Asker{Source: insights.MCP, Key: key}, s)
+	Asker{d.site, insights.MCP, key}.recordSearch(s)
 	return hits, nil
 }
 

@@ -3,7 +3,7 @@ package site
 import (
 	"context"
 	"errors"
-	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 
@@ -55,17 +55,19 @@ func (r *Site) linked(ctx context.Context, pages []*retrieval.Document) links.Si
 	return links.Site{
 		Pages: pages, Whole: r.Index.Page, Resolve: r.Index.markdown.sources[""].ingester.Link, // all have the same URLs
 		File: func(d *retrieval.Document) ([]byte, error) {
-			switch m := r.Index.markdown.sources[d.Source]; {
-			case m == nil:
-				return nil, fs.ErrNotExist
-			case m.folder != nil:
-				return m.folder.ReadPage(d.File)
+			if s := r.Index.markdown.sources[d.Source]; s != nil && s.fetched != nil {
+				return s.fetched.read(d)
 			}
-			return r.Index.markdown.sources[d.Source].fetched.read(d)
+			return r.Index.ReadPage(d)
 		},
 		URL: func(d *retrieval.Document) string { return view.Document(d).URL },
 		Ask: func(ctx context.Context, path string, use func(bool, []byte)) links.Answer {
-			if strings.HasPrefix(path, "/v1/") || use == nil && r.hasPage(path) { // what this module serves, it serves to no request inside the process
+			if strings.HasPrefix(path, "/v1/") { // what this module serves, it serves to no request inside the process
+				return links.Present
+			}
+			// A generator makes the page of such a file, also where the index has none.
+			hasFile := func(end string) bool { return r.HasFile(strings.TrimSuffix(path, "/") + end) }
+			if use == nil && slices.ContainsFunc([]string{"", ".md", ".mdx", "/index.md", "/index.mdx", "/_index.md", "/README.md"}, hasFile) {
 				return links.Present
 			}
 			return ask(ctx, path, use)
@@ -80,16 +82,4 @@ func (r *Site) LinksSoon(ctx context.Context) {
 	if _, err := r.CheckLinks(ctx, false); err != nil && !errors.Is(err, context.Canceled) {
 		r.Slog.Warn("links could not be checked", "site", r.Name, "error", err)
 	}
-}
-
-// hasPage reports whether the site's folder has a file for a path of the site,
-// also one that is not in the index, and from which a generator makes a page.
-func (r *Site) hasPage(p string) bool {
-	p = strings.TrimSuffix(p, "/")
-	for _, suffix := range []string{"", ".md", ".mdx", "/index.md", "/index.mdx", "/_index.md", "/README.md"} {
-		if r.HasFile(p + suffix) {
-			return true
-		}
-	}
-	return false
 }

@@ -12,15 +12,17 @@ import (
 	"github.com/caddy-docs/caddy-docs/insights"
 )
 
-// Asker is what sent a request.
+// Asker is what sent a request to a site. What it does is recorded by its methods.
 type Asker struct {
+	*Site
 	Source string
 	// Key is the id of its key, "" without one.
 	Key string
 }
 
-func (from Asker) event(r *Site) insights.Event {
-	return insights.Event{At: time.Now(), Scope: r.Scope(), Source: from.Source, Key: from.Key}
+// event begins an event.
+func (a Asker) event() insights.Event {
+	return insights.Event{At: time.Now(), Scope: a.Scope(), Source: a.Source, Key: a.Key}
 }
 
 // searchOf describes a search by its results.
@@ -34,58 +36,57 @@ func searchOf(q *encoding.Search, found []encoding.Result) insights.Search {
 }
 
 // Searched records a search that is not part of a typing session.
-func (r *Site) Searched(from Asker, q *encoding.Search, found []encoding.Result) {
-	if q.Offset > 0 { // a further page of the same search
-		return
+func (a Asker) Searched(q *encoding.Search, found []encoding.Result) {
+	if q.Offset == 0 { // no further page of the same search
+		a.recordSearch(searchOf(q, found))
 	}
-	r.recordSearch(from, searchOf(q, found))
 }
 
 // SearchedTyping remembers what a request of a typing session found, for the
 // final query that TypedQuery reports.
-func (r *Site) SearchedTyping(q *encoding.Search, found []encoding.Result) {
+func (a Asker) SearchedTyping(q *encoding.Search, found []encoding.Result) {
 	if q.Offset == 0 {
-		r.Recording.shown.Put(shownKey(r.Name, q.Query), searchOf(q, found), 1)
+		a.Recording.shown.Put(shownKey(a.Name, q.Query), searchOf(q, found), 1)
 	}
 }
 
-func (r *Site) recordSearch(from Asker, s insights.Search) {
-	e := from.event(r)
+func (a Asker) recordSearch(s insights.Search) {
+	e := a.event()
 	e.Search = &s
-	r.Recording.add(e)
+	a.Recording.add(e)
 }
 
 // TypedQuery records the final query of a typing session. tracked is false if
 // clicks on its results are not reported.
-func (r *Site) TypedQuery(from Asker, query string, hits int, tracked bool) {
-	s, ok := r.Recording.shown.Get(shownKey(r.Name, query))
+func (a Asker) TypedQuery(query string, hits int, tracked bool) {
+	s, ok := a.Recording.shown.Get(shownKey(a.Name, query))
 	if !ok { // another Caddy answered it
 		s = insights.Search{Query: query, Hits: hits}
 	}
 	s.Tracked = tracked
-	r.recordSearch(from, s)
+	a.recordSearch(s)
 }
 
 // Clicked records a click on a result.
-func (r *Site) Clicked(from Asker, c insights.Click) {
-	e := from.event(r)
+func (a Asker) Clicked(c insights.Click) {
+	e := a.event()
 	e.Click = &c
-	r.Recording.add(e)
+	a.Recording.add(e)
 }
 
 // Voted records a vote. It returns false if the vote is for a conversation
 // that is not one of the site.
-func (r *Site) Voted(ctx context.Context, from Asker, v insights.Vote) bool {
-	if v.Thread != "" && r.Threads.TTL > 0 {
-		t, err := r.Threads.Read(ctx, r.Organization, v.Thread)
-		if err == nil && (t == nil || t.Site != r.Name) {
+func (a Asker) Voted(ctx context.Context, v insights.Vote) bool {
+	if v.Thread != "" && a.Threads.TTL > 0 {
+		t, err := a.Threads.Read(ctx, a.Organization, v.Thread)
+		if err == nil && (t == nil || t.Site != a.Name) {
 			return false
 		}
 		v.Known = err == nil
 	}
-	e := from.event(r)
+	e := a.event()
 	e.Vote = &v
-	r.Recording.add(e)
+	a.Recording.add(e)
 	return true
 }
 
@@ -106,7 +107,7 @@ func (r *Site) Missed(req *http.Request, former bool, m insights.Missing) {
 	if req.Header.Get("Sec-GPC") == "1" {
 		m.From = ""
 	}
-	e := Asker{Source: insights.Web}.event(r)
+	e := Asker{Site: r, Source: insights.Web}.event()
 	e.Missing = &m
 	r.Recording.add(e)
 }

@@ -32,9 +32,8 @@ var ErrTimeLimit = errors.New("the reply took longer than the server's write tim
 // it.
 type Reply struct {
 	*assistant.Input
-	Site  *Site
+	Asker
 	Owner thread.Owner
-	From  Asker
 	// Version is the generation of the protocol, 1 or 2.
 	Version int
 
@@ -48,11 +47,11 @@ type Reply struct {
 }
 
 // Reply begins the reply to a request.
-func (r *Site) Reply(from Asker, version int, req *reply.Request, requestID string) *Reply {
+func (a Asker) Reply(version int, req *reply.Request, requestID string) *Reply {
 	return &Reply{
 		Input: &assistant.Input{Request: req, MessageID: "msg_" + requestID, RequestID: requestID},
-		Site:  r, Owner: thread.Owner{Organization: r.Organization, Site: r.Name, Fingerprint: req.Fingerprint},
-		From: from, Version: version, began: time.Now(),
+		Asker: a, Owner: thread.Owner{Organization: a.Organization, Site: a.Name, Fingerprint: req.Fingerprint},
+		Version: version, began: time.Now(),
 	}
 }
 
@@ -143,7 +142,7 @@ func (r *Reply) End(ctx context.Context) {
 	level := zapcore.InfoLevel
 	fields := []zap.Field{
 		zap.String("site", site), zap.String("outcome", outcome), zap.String("request_id", r.RequestID),
-		zap.String("thread", r.ThreadID), zap.String("fp", hashFingerprint(r.Owner)), zap.String("key", r.From.Key),
+		zap.String("thread", r.ThreadID), zap.String("fp", hashFingerprint(r.Owner)), zap.String("key", r.Asker.Key),
 		zap.Int("version", r.Version), zap.String("model", res.Model), zap.String("answered", res.Answered),
 		zap.Int("passages", res.Passages), zap.String("finish", res.Reason),
 		zap.Duration("retrieval", res.Retrieval), zap.Duration("first_token", res.FirstToken), zap.Duration("took", time.Since(r.began)),
@@ -178,7 +177,7 @@ func (r *Reply) Record() {
 	if res == nil || res.Question == "" {
 		return
 	}
-	e := r.From.event(r.Site)
+	e := r.event()
 	e.Reply = &insights.Reply{
 		Thread: r.ThreadID, Message: r.MessageID, Question: res.Question, Outcome: r.outcome(), Answered: res.Answered,
 		Model: res.Model, Language: res.Language, Page: r.CurrentPath, Nearest: res.Nearest, Cited: res.CitedPages,

@@ -76,13 +76,13 @@ func (a *Ask) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.H
 	if !ok {
 		return next.ServeHTTP(w, r)
 	}
-	site, err := a.Open(w, r, name)
+	live, err := a.Open(w, r, name)
 	if err != nil {
 		return err
 	}
 	query := r.URL.Query()
 	if r.Method == http.MethodPost {
-		if err := handlers.RefuseOthers(r, site); err != nil {
+		if err := handlers.RefuseOthers(r, live); err != nil {
 			return err
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxAskBody)
@@ -94,23 +94,24 @@ func (a *Ask) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.H
 		}
 		query = r.PostForm
 	}
-	release, ok := site.Acquire()
+	release, ok := live.Acquire()
 	if !ok {
 		return handlers.SearchFailed(w, retrieval.ErrNotReady)
 	}
 	defer release()
 
+	from := site.Asker{Site: live, Source: insights.Widget} // for readers without JavaScript
 	texts, lang := handlers.Texts(r)
 	p := &askPage{
 		T: texts, Lang: lang,
-		Site: cmp.Or(site.Config.Name, site.Name), Home: cmp.Or(site.Config.URL, "/"), Style: template.CSS(askStyle), //nolint:gosec // ours
-		Query: strings.TrimSpace(query.Get("q")), Path: handlers.OriginalURL(r).EscapedPath(), Support: site.Config.SupportURL,
+		Site: live.Title(), Home: cmp.Or(live.Config.URL, "/"), Style: template.CSS(askStyle), //nolint:gosec // ours
+		Query: strings.TrimSpace(query.Get("q")), Path: handlers.OriginalURL(r).EscapedPath(), Support: live.Config.SupportURL,
 	}
 	switch n := utf8.RuneCountInString(p.Query); {
 	case n > encoding.MaxQuery:
 		p.Query, p.Problem = "", fmt.Sprintf(p.T["tooLong"], encoding.MaxQuery)
 	case n > 0:
-		a.search(r, site, p, query.Get("offset"))
+		a.search(r, from, p, query.Get("offset"))
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
@@ -122,7 +123,7 @@ func (a *Ask) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.H
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Robots-Tag", "noindex")
 	if r.Method == http.MethodPost && p.Query != "" {
-		a.answer(r, site, p)
+		a.answer(r, from, p)
 	}
 	var body bytes.Buffer
 	if err := askTemplates.ExecuteTemplate(&body, askTemplate, p); err != nil {
@@ -174,55 +175,51 @@ func pieces(text string, ranges [][2]int) (out []piece) {
 	return out
 }
 
-// askPageAsker is what requests of the page are recorded as: it is the widget
-// for readers without JavaScript.
-var askPageAsker = site.Asker{Source: insights.Widget}
-
 // search fills in the results.
-func (a *Ask) search(r *http.Request, site *site.Site, p *askPage, offset string) {
-	from, err := strconv.Atoi(offset)
-	if err != nil || from < 0 || from > retrieval.MaxHits {
-		from = 0
+func (a *Ask) search(r *http.Request, from site.Asker, p *askPage, offset string) {
+	first, err := strconv.Atoi(offset)
+	if err != nil || first < 0 || first > retrieval.MaxHits {
+		first = 0
 	}
-	q := &encoding.Search{Query: p.Query, PageSize: askResults, Offset: from}
-	results, total, err := site.Results(handlers.AsReader(r), q)
+	q := &encoding.Search{Query: p.Query, PageSize: askResults, Offset: first}
+	results, total, err := from.Results(handlers.AsReader(r), q)
 	if err != nil {
-		a.log.Error("search failed", zap.String("site", site.Name), zap.String("request_id", handlers.RequestID(r)), zap.Error(err))
+		a.log.Error("search failed", zap.String("site", from.Name), zap.String("request_id", handlers.RequestID(r)), zap.Error(err))
 		p.Problem = p.T["unavailable"]
 		return
 	}
 	if r.Method == http.MethodGet { // a question is recorded as such
-		site.Searched(askPageAsker, q, results)
+		from.Searched(q, results)
 	}
 	p.Searched, p.Results = true, results
 	link := func(to int) string {
 		return p.Path + "?" + url.Values{"q": {p.Query}, "offset": {strconv.Itoa(to)}}.Encode()
 	}
-	if from+askResults < total {
-		p.Next = link(from + askResults)
+	if first+askResults < total {
+		p.Next = link(first + askResults)
 	}
-	if from > 0 {
-		p.Previous = link(max(0, from-askResults))
+	if first > 0 {
+		p.Previous = link(max(0, first-askResults))
 	}
 }
 
 // answer asks the assistant, as docs_assistant does.
-func (a *Ask) answer(r *http.Request, live *site.Site, p *askPage) {
+func (a *Ask) answer(r *http.Request, from site.Asker, p *askPage) {
 	req, err := encoding.DecodeRequest(question("anonymous", p.Query), encoding.V2)
 	if err != nil {
 		p.Problem = p.T["failed"]
 		return
 	}
-	freeSlot, ok := live.TakeSlot(r.Context(), a.MaxConcurrentReplies)
+	freeSlot, ok := from.TakeSlot(r.Context(), a.MaxConcurrentReplies)
 	if !ok {
-		observe.Refused(live.Name, "busy")
+		observe.Refused(from.Name, "busy")
 		p.Problem = p.T["busy"]
 		return
 	}
 	defer freeSlot()
 
 	ctx, endSpan := observe.Step(handlers.AsReader(r), "reply")
-	in := live.Reply(askPageAsker, 2, req, handlers.RequestID(r))
+	in := from.Reply(2, req, handlers.RequestID(r))
 	t, _ := a.App().Shared().Threads.Open(ctx, "", in.Owner)
 	in.ThreadID, in.SourcesApart = t.ID, true
 	sources := new(sourceSink)

@@ -147,7 +147,7 @@ func (s *dashboardServer) Ask(ctx context.Context, name, text string) (*assistan
 		return nil, retrieval.ErrNotReady
 	}
 	defer release()
-	asked := live.Reply(site.Asker{}, 2, req, rand.Text()[:9])
+	asked := site.Asker{Site: live}.Reply(2, req, rand.Text()[:9])
 	asked.Run(ctx, 1, new(sourceSink))
 	if res := asked.Result; res != nil && res.Answer != "" {
 		return res, nil
