@@ -28,16 +28,11 @@ type Issuer struct {
 	// keys and are valid until they expire.
 	ClientID, ClientSecret string
 
-	mu        sync.Mutex
-	keys      oidc.KeySet // nil until the provider has answered
-	endpoints issuerEndpoints
-	err       error // of the last attempt
-	retry     time.Time
-}
-
-type issuerEndpoints struct {
-	Keys          string `json:"jwks_uri"`
-	Introspection string `json:"introspection_endpoint"`
+	mu            sync.Mutex
+	keys          oidc.KeySet // nil until the provider has answered
+	introspection string      // where it is asked about tokens
+	err           error       // of the last attempt
+	retry         time.Time
 }
 
 // ErrToken is the error for a token that proves nothing. Other errors are those
@@ -57,25 +52,19 @@ const (
 
 var issuerClient = &http.Client{Timeout: issuerTimeout}
 
-// algorithms are those with a public key. With HS256 the public key could be
-// used as the secret.
-var algorithms = []string{
-	oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA,
-}
-
 // Claims returns what an access token says, if the provider issued it for this
 // audience and it is valid now.
 func (i *Issuer) Claims(ctx context.Context, token, audience string) (map[string]any, error) {
 	if token == "" || len(token) > maxAccessToken {
 		return nil, ErrToken
 	}
-	keys, endpoints, err := i.discover()
+	keys, introspection, err := i.discover()
 	if err != nil {
 		return nil, fmt.Errorf("the identity provider %s: %w", i.URL, err)
 	}
 	var claims map[string]any
 	if i.ClientID != "" {
-		claims, err = i.introspect(ctx, endpoints.Introspection, token, audience)
+		claims, err = i.introspect(ctx, introspection, token, audience)
 	} else {
 		claims, err = i.verifyJWT(ctx, keys, token, audience)
 	}
@@ -120,7 +109,10 @@ func (i *Issuer) verifyJWT(ctx context.Context, keys oidc.KeySet, token, audienc
 		return nil, fmt.Errorf("%w: it is a %q, not an access token", ErrToken, kind)
 	}
 	fetched := &fetchedKeys{KeySet: keys}
-	verified, err := oidc.NewVerifier(i.URL, fetched, &oidc.Config{ClientID: audience, SupportedSigningAlgs: algorithms}).Verify(ctx, token)
+	// Algorithms with a public key: with HS256 it could be used as the secret.
+	verified, err := oidc.NewVerifier(i.URL, fetched, &oidc.Config{ClientID: audience, SupportedSigningAlgs: []string{
+		oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA,
+	}}).Verify(ctx, token)
 	if fetched.err != nil {
 		return nil, fmt.Errorf("the keys of the identity provider %s: %w", i.URL, fetched.err)
 	}
@@ -176,18 +168,21 @@ func (i *Issuer) introspect(ctx context.Context, endpoint, token, audience strin
 }
 
 // discover reads the provider's metadata, once.
-func (i *Issuer) discover() (oidc.KeySet, issuerEndpoints, error) {
+func (i *Issuer) discover() (keys oidc.KeySet, introspection string, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.keys != nil {
-		return i.keys, i.endpoints, nil
+		return i.keys, i.introspection, nil
 	}
 	if time.Now().Before(i.retry) {
-		return nil, issuerEndpoints{}, i.err
+		return nil, "", i.err
 	}
 	ctx := oidc.ClientContext(context.Background(), issuerClient)
 	provider, err := oidc.NewProvider(ctx, i.URL)
-	var found issuerEndpoints
+	var found struct {
+		Keys          string `json:"jwks_uri"`
+		Introspection string `json:"introspection_endpoint"`
+	}
 	if err == nil {
 		err = provider.Claims(&found)
 	}
@@ -198,8 +193,8 @@ func (i *Issuer) discover() (oidc.KeySet, issuerEndpoints, error) {
 	}
 	if err != nil {
 		i.err, i.retry = err, time.Now().Add(issuerPause)
-		return nil, issuerEndpoints{}, err
+		return nil, "", err
 	}
-	i.keys, i.endpoints = oidc.NewRemoteKeySet(ctx, found.Keys), found
-	return i.keys, found, nil
+	i.keys, i.introspection = oidc.NewRemoteKeySet(ctx, found.Keys), found.Introspection
+	return i.keys, i.introspection, nil
 }

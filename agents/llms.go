@@ -229,21 +229,18 @@ func NewestVersion(versions []string) string {
 	return best
 }
 
-// movingVersions are named by what they are. The higher, the likelier readers
-// want them; numbers have 2.
-var movingVersions = map[string]int{"stable": 4, "current": 3, "latest": 3, "lts": 3}
-
 func compareVersions(a, b string) int {
-	rank := func(v string) int {
+	rank := func(v string) int { // the higher, the likelier readers want it
 		v = strings.ToLower(v)
-		if r := movingVersions[v]; r > 0 {
-			return r
-		}
-		if strings.IndexFunc(strings.TrimPrefix(v, "v"), unicode.IsDigit) == 0 {
-			if strings.ContainsAny(v, "-") { // a prerelease
-				return 1
-			}
+		switch number := strings.IndexFunc(strings.TrimPrefix(v, "v"), unicode.IsDigit) == 0; {
+		case v == "stable":
+			return 4
+		case v == "current", v == "latest", v == "lts":
+			return 3
+		case number && !strings.Contains(v, "-"):
 			return 2
+		case number: // a prerelease
+			return 1
 		}
 		return 0 // next, main, nightly
 	}

@@ -324,14 +324,6 @@ func (s *server) next(text, language, version string) string {
 	return out + ". All pages: " + s.about.URL + "/llms.txt"
 }
 
-type fetchResult struct {
-	ID       string            `json:"id"`
-	Title    string            `json:"title"`
-	Text     string            `json:"text"`
-	URL      string            `json:"url"`
-	Metadata map[string]string `json:"metadata,omitempty"`
-}
-
 func (s *server) fetch(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	id := parseArguments(req.Params.Arguments).text("id", "url", "uri", "path", "page", "href", "link", "documentid", "docid", "pageid")
 	if id == "" || len(id) > 4000 {
@@ -350,7 +342,14 @@ func (s *server) fetch(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Call
 	}
 	anchor, number := splitPart(fragment)
 	text := withoutFrontMatter(string(page.Markdown))
-	out := fetchResult{ID: page.URL, Title: page.Title, URL: page.URL, Metadata: map[string]string{}}
+	var out struct {
+		ID       string            `json:"id"`
+		Title    string            `json:"title"`
+		Text     string            `json:"text"`
+		URL      string            `json:"url"`
+		Metadata map[string]string `json:"metadata,omitempty"`
+	}
+	out.ID, out.Title, out.URL, out.Metadata = page.URL, page.Title, page.URL, map[string]string{}
 	if section, heading, ok := sectionOf(text, anchor); ok {
 		text = section
 		out.URL, out.ID = page.URL+"#"+anchor, page.URL+"#"+anchor

@@ -168,6 +168,10 @@ func (l *LLMs) serve(ctx context.Context, w http.ResponseWriter, r *http.Request
 				return caddyhttp.Error(status, nil)
 			}
 			l.public(w.Header())
+			if !live.Known() { // clients would take an empty list for the whole site
+				w.Header().Set("Retry-After", "2")
+				return caddyhttp.Error(http.StatusServiceUnavailable, errors.New("the site's pages are not known yet"))
+			}
 			return l.encode.ServeHTTP(w, r, caddyhttp.HandlerFunc(serve))
 		})
 	}
@@ -284,29 +288,20 @@ func (l *LLMs) file(live *site.Site, name string) func(http.ResponseWriter, *htt
 	case name == "llms-full.txt", strings.HasPrefix(name, "llms-full/") && strings.HasSuffix(name, ".txt"):
 		return func(w http.ResponseWriter, r *http.Request) error { return l.full(w, r, live, name) }
 	case name == "sitemap.xml":
-		return func(w http.ResponseWriter, r *http.Request) error { return l.sitemap(w, r, live) }
+		return func(w http.ResponseWriter, r *http.Request) error {
+			serveText(w, r, cmp.Or(w.Header().Get("Content-Type"), "application/xml"), live.Pages().Sitemap(BaseURL(live, r)))
+			return nil
+		}
 	}
 	return nil
 }
 
-// notYet is the error until the pages and their locks are known. Clients would
-// take an empty list for the whole site.
-func notYet(w http.ResponseWriter) error {
-	w.Header().Set("Retry-After", "2")
-	return caddyhttp.Error(http.StatusServiceUnavailable, errors.New("the site's pages are not known yet"))
-}
-
-var errNotFound = caddyhttp.Error(http.StatusNotFound, nil)
-
 // index serves llms.txt and its parts.
 func (l *LLMs) index(w http.ResponseWriter, r *http.Request, live *site.Site, name string) error {
-	if !live.Known() {
-		return notYet(w)
-	}
 	files, _ := live.Pages().LLMs(BaseURL(live, r))
 	text, ok := files[name]
 	if !ok {
-		return errNotFound
+		return caddyhttp.Error(http.StatusNotFound, nil)
 	}
 	serveText(w, r, "text/plain; charset=utf-8", []byte(text))
 	return nil
@@ -338,7 +333,7 @@ func (l *LLMs) page(w http.ResponseWriter, r *http.Request, live *site.Site, d *
 		if !errors.Is(err, fs.ErrNotExist) {
 			l.log.Warn("a page can't be served as Markdown", zap.String("site", live.Name), zap.String("page", d.File), zap.Error(err))
 		}
-		return errNotFound
+		return caddyhttp.Error(http.StatusNotFound, nil)
 	}
 	h, public := w.Header(), live.Reach.View().IsPublic(d)
 	if public {
@@ -396,15 +391,12 @@ func (l *LLMs) answer(w http.ResponseWriter, r *http.Request, live *site.Site, b
 
 // full serves the public pages one after the other, without holding them.
 func (l *LLMs) full(w http.ResponseWriter, r *http.Request, live *site.Site, name string) error {
-	if !live.Known() {
-		return notYet(w)
-	}
 	base := BaseURL(live, r)
 	now := live.Pages()
 	_, full := now.LLMs(base)
 	pages, ok := full[name]
 	if !ok {
-		return errNotFound
+		return caddyhttp.Error(http.StatusNotFound, nil)
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
@@ -435,14 +427,5 @@ func (l *LLMs) full(w http.ResponseWriter, r *http.Request, live *site.Site, nam
 		}
 	}
 	_ = out.Flush() // an error means that the client is gone
-	return nil
-}
-
-// sitemap serves the URLs of the public pages.
-func (l *LLMs) sitemap(w http.ResponseWriter, r *http.Request, live *site.Site) error {
-	if !live.Known() {
-		return notYet(w)
-	}
-	serveText(w, r, cmp.Or(w.Header().Get("Content-Type"), "application/xml"), live.Pages().Sitemap(BaseURL(live, r)))
 	return nil
 }

@@ -20,7 +20,7 @@ type group struct {
 	app *App
 	// shared has the sites of the group by the newest configuration, for the
 	// group's index.
-	shared *site.Newest[site.Members]
+	shared *site.Newest[func() []*site.Site]
 	found  atomic.Pointer[foundMembers]
 }
 

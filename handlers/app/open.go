@@ -71,7 +71,7 @@ func (a *App) openIndex(r *live) (*site.Index, error) {
 		settings.Limit = a.refreshing
 	}
 	if r.group != nil {
-		r.group.shared = shareNew(&r.holds, "group "+r.Name, func() *site.Newest[site.Members] { return new(site.Newest[site.Members]) })
+		r.group.shared = shareNew(&r.holds, "group "+r.Name, func() *site.Newest[func() []*site.Site] { return new(site.Newest[func() []*site.Site]) })
 		// Its pages are known once its sites are open.
 		settings.Members, settings.Indexes, settings.Reload = r.group.shared, new(options.EmbeddedIndex), false
 	}
@@ -97,12 +97,7 @@ func (a *App) openReach(r *live, index *site.Index) (*reach.Gate, error) {
 		if x, ok := index.Index.(*meilisearch.Index); ok {
 			x.SetPublic(v.IsPublic)
 		}
-	}
-	if show := o.OnView; r.folder == nil { // of a thousand sites, those that somebody looks at are checked
-		o.OnView = func(v *reach.View) {
-			if show != nil {
-				show(v)
-			}
+		if r.folder == nil { // of a thousand sites, those that somebody looks at are checked
 			r.goBackground(r.LinksSoon)
 		}
 	}

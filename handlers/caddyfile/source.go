@@ -13,20 +13,12 @@ import (
 	"github.com/caddy-docs/caddy-docs/handlers/options"
 )
 
-// sourceForms are the forms of the word source, in the order of sourceKinds.
+// sourceForms are the forms of the word source.
 var sourceForms = []form{
 	{args: "folder <folder> [below <path>] [watch events|off|poll] [interval <duration>]", example: "folder /srv/handbook below /handbook"},
 	{args: "sitemap <url> [interval <duration>] [allow_private on|off]", example: "sitemap https://blog.acme.com/sitemap.xml"},
 	{args: "openapi <file>|<url> [below <path>] [renderer swagger-ui|redoc|scalar|elements|docusaurus|plain] [interval <duration>] [allow_private on|off]", example: "openapi /srv/docs/openapi.yaml below /reference"},
 	{args: "<module> ..."},
-}
-
-var sourceKinds = []string{"folder", "sitemap", "openapi"}
-
-// sourceModule is one of our sources.
-type sourceModule interface {
-	caddy.Module
-	caddy.Validator
 }
 
 // parseSource reads `source <kind> <what> [<option> <value>]...`, or the source
@@ -36,7 +28,7 @@ func parseSource(l line) (json.RawMessage, error) {
 		return nil, l.refuse("needs an argument")
 	}
 	kind := l.Val()
-	form := slices.Index(sourceKinds, kind)
+	form := slices.Index([]string{"folder", "sitemap", "openapi"}, kind) // as in sourceForms
 	if form < 0 {
 		if strings.ContainsAny(kind, "/{") {
 			return nil, l.refuse("%q is not a kind of source; the kind comes first", kind)
@@ -57,7 +49,7 @@ func parseSource(l line) (json.RawMessage, error) {
 	on := func(to *bool) func(string) error {
 		return func(s string) (err error) { *to, err = l.isOn(s); return err }
 	}
-	var m sourceModule
+	var m caddy.Validator
 	var words map[string]func(string) error
 	switch kind {
 	case "folder":

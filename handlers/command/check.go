@@ -39,11 +39,7 @@ func check(ctx context.Context, t *target, site, junit string, out io.Writer) er
 		return err
 	}
 	if junit != "" {
-		file, err := os.Create(junit)
-		if err != nil {
-			return err
-		}
-		if err := cmp.Or(eval.WriteJUnit(file, site, checkResults(&report)), file.Close()); err != nil {
+		if err := writeJUnit(junit, site, checkResults(&report)); err != nil {
 			return err
 		}
 	}
@@ -54,6 +50,14 @@ func check(ctx context.Context, t *target, site, junit string, out io.Writer) er
 		return fmt.Errorf("%d broken links", n+report.More)
 	}
 	return nil
+}
+
+func writeJUnit(name, site string, results []eval.Result) error {
+	file, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return cmp.Or(eval.WriteJUnit(file, site, results), file.Close())
 }
 
 func printCheck(out io.Writer, r *links.Report) {

@@ -95,11 +95,7 @@ func evaluateAnswers(ctx context.Context, t *target, args []string, f evalFlags,
 		return stopped
 	}
 	if f.junit != "" {
-		file, err := os.Create(f.junit)
-		if err != nil {
-			return err
-		}
-		if err := cmp.Or(eval.WriteJUnit(file, site, results), file.Close()); err != nil {
+		if err := writeJUnit(f.junit, site, results); err != nil {
 			return err
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// generator is a program that builds documentation sites.
-type generator struct {
+// generators are programs that build documentation sites.
+var generators = []struct {
 	name string // also that of its page of the manual below recipes/
 	// config are the files by which its sources are known, output is where it
 	// writes the site, and build is how.
@@ -20,9 +20,7 @@ type generator struct {
 	build          string
 	// mark is in its pages.
 	mark string
-}
-
-var generators = []generator{
+}{
 	{name: "Docusaurus", config: []string{"docusaurus.config.*"}, output: []string{"build"}, build: "npm run build", mark: `content="Docusaurus `},
 	{
 		name: "VitePress", config: []string{".vitepress/config.*", "docs/.vitepress/config.*"},

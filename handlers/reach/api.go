@@ -8,14 +8,10 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// apiCtxKey holds a *bool in the context of a request that finds out whether
-// the API is reached at a URL.
-type apiCtxKey struct{}
-
 // AtAPI notes that a request has reached the API, for those inside the process
 // that want to know.
 func AtAPI(r *http.Request) {
-	if reached, ok := r.Context().Value(apiCtxKey{}).(*bool); ok {
+	if reached, ok := r.Context().Value(atAPI).(*bool); ok {
 		*reached = true
 	}
 }
@@ -28,7 +24,7 @@ func (rs *Routes) Post(ctx context.Context, server *caddyhttp.Server, host, path
 	if err != nil {
 		return false, 0, err
 	}
-	ctx, cancel := context.WithTimeout(context.WithValue(ctx, apiCtxKey{}, &reached), insideTimeout)
+	ctx, cancel := context.WithTimeout(context.WithValue(ctx, atAPI, &reached), insideTimeout)
 	defer cancel()
 	w, err := in.once(ctx, http.MethodPost, &url.URL{Path: path}, stranger, nil)
 	if err != nil {

@@ -117,14 +117,23 @@ func (rs *Routes) marked(routes caddyhttp.RouteList) caddyhttp.RouteList {
 	return out
 }
 
+// ctxKey is a key of the contexts of requests.
+type ctxKey int
+
+const (
+	isInside   ctxKey = iota // of a request inside the process
+	isSignedIn               // of one on behalf of a person who has signed in
+	lastMark                 // a *mark: the last handler that it came to
+	atAPI                    // a *bool: it finds out whether the API is reached
+	ofVisit                  // the *visit of a request of the API
+)
+
 // mark is a handler that leaves a number with requests inside the process.
 type mark int32
 
-type markCtxKey struct{}
-
 // ServeHTTP implements caddyhttp.MiddlewareHandler.
 func (m mark) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
-	if last, ok := r.Context().Value(markCtxKey{}).(*mark); ok {
+	if last, ok := r.Context().Value(lastMark).(*mark); ok {
 		*last = m
 	}
 	return next.ServeHTTP(w, r)
@@ -147,12 +156,9 @@ type inside struct {
 // seed makes the hashes of bodies.
 var seed = maphash.MakeSeed()
 
-// insideCtxKey marks the requests inside the process.
-type insideCtxKey struct{}
-
 // IsInside reports whether this module itself makes the request, to see what
 // a client would get. The module's own handlers pass it on.
-func IsInside(r *http.Request) bool { return r.Context().Value(insideCtxKey{}) != nil }
+func IsInside(r *http.Request) bool { return r.Context().Value(isInside) != nil }
 
 // newInside prepares requests to the host of a site's URL through the routes
 // of a server.
@@ -225,7 +231,7 @@ func (s *inside) follow(ctx context.Context, path string, c *reader, body *bytes
 		}
 		body.Reset()
 		var last mark
-		marked := context.WithValue(context.WithValue(ctx, insideCtxKey{}, true), markCtxKey{}, &last)
+		marked := context.WithValue(context.WithValue(ctx, isInside, true), lastMark, &last)
 		w, err := s.once(marked, http.MethodGet, target, c, body)
 		if err != nil {
 			return answer{}, err
@@ -260,7 +266,7 @@ func (s *inside) request(ctx context.Context, method string, target *url.URL, c 
 	}
 	u := *target // rewrites change it
 	if c.signedIn {
-		ctx = context.WithValue(ctx, signedInCtxKey{}, true)
+		ctx = context.WithValue(ctx, isSignedIn, true)
 	}
 	r := (&http.Request{
 		Method: method, URL: &u, RequestURI: target.RequestURI(), Host: s.host,

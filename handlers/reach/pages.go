@@ -126,21 +126,22 @@ func judge(a answer) (state State, why string) {
 // otherText is the reason for the lock of a page whose response is not the page.
 const otherText = "responds with 200, but not with the page's text"
 
+// mediaType is a content type without its parameters.
+func mediaType(contentType string) string {
+	kind, _, _ := strings.Cut(contentType, ";")
+	return strings.ToLower(strings.TrimSpace(kind))
+}
+
 // isHTML reports whether a content type is one in which headings have ids.
 func isHTML(contentType string) bool {
-	kind, _, _ := strings.Cut(contentType, ";")
-	kind = strings.ToLower(strings.TrimSpace(kind))
+	kind := mediaType(contentType)
 	return kind == "text/html" || kind == "application/xhtml+xml"
 }
 
 // isText reports whether a content type is one of pages.
 func isText(contentType string) bool {
-	kind, _, _ := strings.Cut(contentType, ";")
-	switch strings.ToLower(strings.TrimSpace(kind)) {
-	case "", "text/html", "application/xhtml+xml", "text/markdown", "text/x-markdown", "text/plain":
-		return true
-	}
-	return false
+	kind := mediaType(contentType)
+	return isHTML(kind) || slices.Contains([]string{"", "text/markdown", "text/x-markdown", "text/plain"}, kind)
 }
 
 // bare is a path without a slash or an extension at its end.

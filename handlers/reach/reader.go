@@ -107,8 +107,6 @@ type visit struct {
 	incomplete atomic.Bool
 }
 
-type visitCtxKey struct{}
-
 // Keep keeps a value with a request, for handlers that come later. Caddy's
 // variables would do, but a connection that forward_auth has just opened may
 // still read them, and a map that is read and written at once ends the process.
@@ -138,13 +136,11 @@ func WithReader(ctx context.Context, r *http.Request, isKey func(value string) b
 		v.hash = sync.OnceValue(v.reader.hash)
 		Keep(r, "docs_visit", v)
 	}
-	return context.WithValue(ctx, visitCtxKey{}, v)
+	return context.WithValue(ctx, ofVisit, v)
 }
 
 // signedInKey is what a request of a person keeps that under.
 const signedInKey = "docs_signed_in"
-
-type signedInCtxKey struct{}
 
 // SignIn makes a request that of a person whom an access token has proved, with
 // the headers that it has now. What was found out for the request before was a
@@ -156,11 +152,11 @@ func SignIn(r *http.Request) {
 
 // SignedIn reports whether a request inside the process is on behalf of such a
 // person. Requests of clients never are.
-func SignedIn(r *http.Request) bool { return r.Context().Value(signedInCtxKey{}) != nil }
+func SignedIn(r *http.Request) bool { return r.Context().Value(isSignedIn) != nil }
 
 // visitOf returns the visit of a context, nil for a stranger's.
 func visitOf(ctx context.Context) *visit {
-	v, _ := ctx.Value(visitCtxKey{}).(*visit)
+	v, _ := ctx.Value(ofVisit).(*visit)
 	return v
 }
 

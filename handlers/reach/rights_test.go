@@ -53,7 +53,7 @@ func newBehindGate(t *testing.T, files []string, opens func(path, cookie string)
 		if !strings.HasPrefix(r.URL.Path, "/locked/") {
 			return next.ServeHTTP(w, r)
 		}
-		*r.Context().Value(markCtxKey{}).(*mark) = 1
+		*r.Context().Value(lastMark).(*mark) = 1
 		cookie := r.Header.Get("Cookie")
 		if cookie == "" {
 			g.strangers.Add(1)

@@ -11,12 +11,6 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// PersonHeaders is what a handler has that sets headers for locks once a person
-// is proved.
-type PersonHeaders interface {
-	PersonHeaders() []string
-}
-
 const (
 	// maxSpoofed is how many locked pages are asked for with headers that a
 	// stranger made up, evenly among them.
@@ -76,7 +70,7 @@ func personHeaders(routes caddyhttp.RouteList) (names []string) {
 			switch h := handler.(type) {
 			case *caddyhttp.Subroute:
 				names = append(names, personHeaders(h.Routes)...)
-			case PersonHeaders:
+			case interface{ PersonHeaders() []string }:
 				names = append(names, h.PersonHeaders()...)
 			}
 		}

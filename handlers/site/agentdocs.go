@@ -32,11 +32,9 @@ func (r *Site) AgentDocs(base string) agents.Docs {
 	}
 }
 
-type keyIDKey struct{}
-
 // WithKeyID adds the id of a request's key for what the tools of agents record.
 func WithKeyID(ctx context.Context, id string) context.Context {
-	return context.WithValue(ctx, keyIDKey{}, id)
+	return context.WithValue(ctx, ofKeyID, id)
 }
 
 func (d *agentDocs) search(ctx context.Context, text, language, version string, limit int) ([]agents.Hit, error) {
@@ -67,7 +65,7 @@ func (d *agentDocs) search(ctx context.Context, text, language, version string, 
 		s.Top = &found[0].Score
 		s.Language = cmp.Or(s.Language, found[0].Document.Language)
 	}
-	key, _ := ctx.Value(keyIDKey{}).(string)
+	key, _ := ctx.Value(ofKeyID).(string)
 	Asker{d.site, insights.MCP, key}.recordSearch(s)
 	return hits, nil
 }

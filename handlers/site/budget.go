@@ -41,9 +41,6 @@ func NewBudget(name string, limit model.Limit, in store.Store, log *slog.Logger)
 // storeTimeout bounds one access to the storage outside of requests.
 const storeTimeout = 5 * time.Second
 
-// errBudget is a model's error while its site's budget is spent.
-var errBudget = fmt.Errorf("%w: the site's budget is spent", assistant.ErrModel)
-
 // spent reports whether the budget is spent. A nil budget never is.
 func (b *Budget) spent() bool {
 	if b == nil {
@@ -103,7 +100,7 @@ func (m *sitesModel) Stream(ctx context.Context, p *assistant.Prompt, each func(
 	if ticket == nil {
 		_, _, until := b.Left()
 		b.refuse(until)
-		return nil, errBudget
+		return nil, fmt.Errorf("%w: the site's budget is spent", assistant.ErrModel)
 	}
 	written := 0
 	completion, err := m.ask(ctx, p, func(d *assistant.Delta) error {

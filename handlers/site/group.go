@@ -15,23 +15,10 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval/disk"
 )
 
-// Members returns the sites of a group now, in the order of their names.
-type Members func() []*Site
-
-// Named returns one of the sites, nil if there is none of that name.
-func (m Members) Named(name string) *Site {
-	for _, r := range m() {
-		if r.Name == name {
-			return r
-		}
-	}
-	return nil
-}
-
 // groupSource has the documents of a group's sites, which were read already: as
 // the source of the group's index, and as its ingester.
 type groupSource struct {
-	members *Newest[Members] // of the newest configuration
+	members *Newest[func() []*Site] // of the newest configuration
 
 	mu   sync.Mutex
 	read map[string]*retrieval.Document // by file, until the ingester takes them
@@ -46,8 +33,6 @@ const (
 	groupTick, groupBurst = time.Second, 15 * time.Second
 )
 
-var errNoMembers = errors.New("the sites of the group are not open yet")
-
 func (g *groupSource) sites() []*Site {
 	if members := g.members.Current(); members != nil {
 		return members()
@@ -55,27 +40,21 @@ func (g *groupSource) sites() []*Site {
 	return nil
 }
 
-// groupState is what a group has read of a site.
-type groupState struct {
-	index      *Index
-	generation uint64
-}
-
-func (g *groupSource) states() (states []groupState) {
-	for _, r := range g.sites() {
-		states = append(states, groupState{r.Index, r.Index.Refresher.Generation()})
-	}
-	return states
-}
-
 // Watch implements retrieval.Source.
 func (g *groupSource) Watch(ctx context.Context, changed func()) error {
 	ticker := time.NewTicker(groupTick)
 	defer ticker.Stop()
-	var seen, last []groupState
+	type state struct { // of a site
+		index      *Index
+		generation uint64
+	}
+	var seen, last []state
 	since := time.Now()
 	for {
-		now := g.states()
+		var now []state
+		for _, r := range g.sites() {
+			now = append(now, state{r.Index, r.Index.Refresher.Generation()})
+		}
 		switch {
 		case slices.Equal(now, seen):
 			since = time.Now()
@@ -97,7 +76,7 @@ func (g *groupSource) Watch(ctx context.Context, changed func()) error {
 func (g *groupSource) Snapshot(ctx context.Context) (retrieval.Snapshot, error) {
 	sites := g.sites()
 	if len(sites) == 0 {
-		return nil, errNoMembers
+		return nil, errors.New("the sites of the group are not open yet")
 	}
 	s := &groupSnapshot{groupSource: g, own: make(map[string]ownPage)}
 	g.mu.Lock()
@@ -273,8 +252,10 @@ func (r *Site) inGroup(d *retrieval.Document) *retrieval.Document {
 	}
 	c := *d
 	title := d.Source
-	if of := r.Members.Named(d.Source); of != nil {
-		title = of.Title()
+	for _, of := range r.Members() {
+		if of.Name == d.Source {
+			title = of.Title()
+		}
 	}
 	c.Breadcrumbs = append([]string{title}, d.Breadcrumbs...)
 	return &c

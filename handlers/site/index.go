@@ -89,7 +89,7 @@ type IndexSettings struct {
 	Embedders options.EmbedderOpener // nil for none
 	Watcher   *source.Watcher
 	// Members are the sites of a group, whose pages the index has; nil for a site.
-	Members *Newest[Members]
+	Members *Newest[func() []*Site]
 	// Limit has room for the refreshes at a time, for a site of folders; nil for
 	// others.
 	Limit chan struct{}

@@ -5,20 +5,11 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/links"
 )
-
-// checkedLinks is what a check of the site's links found.
-type checkedLinks struct {
-	checking sync.Mutex // one check at a time
-	mu       sync.Mutex
-	report   *links.Report
-	pages    []*retrieval.Document // that were checked
-}
 
 // Links returns the last report of the site's links, nil before the first.
 func (r *Site) Links() *links.Report {

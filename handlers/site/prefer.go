@@ -13,12 +13,17 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-type requestKey struct{}
+type ctxKey int
+
+const (
+	ofRequest ctxKey = iota // the *http.Request
+	ofKeyID                 // the id of its key
+)
 
 // WithRequest adds what a request says of the pages that its reader prefers:
 // the page that it was sent from, and Accept-Language.
 func WithRequest(ctx context.Context, r *http.Request) context.Context {
-	return context.WithValue(ctx, requestKey{}, r)
+	return context.WithValue(ctx, ofRequest, r)
 }
 
 // Prefer returns the site's default version and language, which rank higher
@@ -41,7 +46,7 @@ func defaultOf(scopes []options.Scope) string {
 // languages that the site has, else the site's defaults.
 func (r *Site) preferHere(ctx context.Context) retrieval.Filter {
 	prefer := r.Prefer()
-	request, _ := ctx.Value(requestKey{}).(*http.Request)
+	request, _ := ctx.Value(ofRequest).(*http.Request)
 	if request == nil {
 		return prefer
 	}

@@ -18,6 +18,8 @@ import (
 	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/insights"
+	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/links"
 )
 
 // Site is a live site: it answers searches and questions.
@@ -39,8 +41,9 @@ type Site struct {
 	Index  *Index
 	Reach  *reach.Gate
 	Budget *Budget // nil: no bound
-	// Members are the sites of a group; nil for a site.
-	Members Members
+	// Members returns the sites of a group now, in the order of their names; nil
+	// for a site.
+	Members func() []*Site
 	// Slots are the replies in progress, by their bound: a *semaphore.Weighted.
 	// They outlive a reload, with the replies that hold them.
 	Slots *sync.Map
@@ -50,7 +53,12 @@ type Site struct {
 	served    atomic.Pointer[Pages]
 	answering *assistant.Assistant
 	quoting   *assistant.Assistant // without a model, for when the budget is spent
-	links     checkedLinks
+	links     struct {             // what a check of them found
+		checking sync.Mutex // one check at a time
+		mu       sync.Mutex
+		report   *links.Report
+		pages    []*retrieval.Document // that were checked
+	}
 }
 
 // RefusedWidget is a page whose Content-Security-Policy refuses the widget, and

@@ -77,19 +77,17 @@ type cut struct {
 // here is what marks the link to the page itself.
 var here = regexp.MustCompile(`\saria-current=("[^"]*"|'[^']*'|[^\s>]+)`)
 
-// nav is an element with links, and whether one leads away from the page.
-type nav struct {
-	element string
-	from    int
-	within  int // elements of the same name that are open in it
-	links   int
-	away    bool
-}
-
 // newFrame makes a frame of a page at a path, nil if the page doesn't say where its
 // content is: in its only article, else in its only main element. Elements of which
 // all links lead to sections of the page or to the pages beside it are left out.
 func newFrame(page []byte, path string) *frame {
+	type nav struct { // an element with links
+		element string
+		from    int
+		within  int // elements of the same name that are open in it
+		links   int
+		away    bool // one leads away from the page
+	}
 	var cuts []cut
 	var mains, articles []cut
 	head, title := 0, cut{}

@@ -64,7 +64,7 @@ type injector struct {
 	link   string // for the beginning of the body
 	suffix string // of ETags
 
-	state    injection
+	state    int
 	status   int
 	known    bool // the client has this page with the tag
 	flushing bool
@@ -72,14 +72,12 @@ type injector struct {
 	next     int    // the length of head at which to look again
 }
 
-// injection is how far an injector is.
-type injection uint8
-
+// How far an injector is.
 const (
-	untouched injection = iota // no header was written
-	sniffing                   // a 200 without a type, which its first bytes will say
-	holding                    // a page whose head is being read
-	passing                    // everything goes on to the client
+	untouched = iota // no header was written
+	sniffing         // a 200 without a type, which its first bytes will say
+	holding          // a page whose head is being read
+	passing          // everything goes on to the client
 )
 
 // prepare asks the handlers behind for a whole page that is not encoded, and

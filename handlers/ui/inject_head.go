@@ -88,11 +88,10 @@ func (h pageHead) end(at, body int) pageHead {
 	return h
 }
 
-// inHead are the elements that a head may have. Any other one ends it.
-var inHead = []string{"html", "head", "title", "meta", "link", "script", "style", "base", "noscript", "template"}
-
 // readHead reads a page as far as it is there, or whole.
 func readHead(page []byte, whole bool) pageHead {
+	// The elements that a head may have. Any other one ends it.
+	inHead := []string{"html", "head", "title", "meta", "link", "script", "style", "base", "noscript", "template"}
 	head := pageHead{at: -1}
 	z := html.NewTokenizer(bytes.NewReader(page))
 	z.SetMaxBuf(maxHead + 1)
@@ -153,22 +152,13 @@ func readHead(page []byte, whole bool) pageHead {
 			case "html", "head", "title":
 				head.document = true
 			case "script":
-				head.hasTag = head.hasTag || strings.Contains(attr(token, "src"), "/v1/"+handlers.APIWidget+"/")
+				head.hasTag = head.hasTag || strings.Contains(attribute(token, "src"), "/v1/"+handlers.APIWidget+"/")
 			case "meta":
-				if strings.EqualFold(attr(token, "http-equiv"), "content-security-policy") {
-					head.policies = append(head.policies, attr(token, "content"))
+				if strings.EqualFold(attribute(token, "http-equiv"), "content-security-policy") {
+					head.policies = append(head.policies, attribute(token, "content"))
 				}
 			}
 		}
 		at += size
 	}
-}
-
-func attr(t html.Token, name string) string {
-	for _, a := range t.Attr {
-		if a.Key == name {
-			return a.Val
-		}
-	}
-	return ""
 }

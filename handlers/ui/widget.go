@@ -288,9 +288,6 @@ type asset struct {
 	config    []byte // of the site; nil for a chunk
 }
 
-// encodings are those of an asset, the smallest first.
-var encodings = []string{"br", "gzip"}
-
 func newAsset(body []byte, immutable bool) *asset {
 	sum := sha256.Sum256(body)
 	a := &asset{body: body, encoded: make(map[string][]byte), hash: hex.EncodeToString(sum[:8]), immutable: immutable}
@@ -329,7 +326,7 @@ func (a *asset) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	body := a.body
 	h.Set("ETag", `"`+a.hash+`"`)
-	for _, encoding := range encode.AcceptedEncodings(r, encodings) {
+	for _, encoding := range encode.AcceptedEncodings(r, []string{"br", "gzip"}) {
 		if a.encoded[encoding] != nil {
 			body = a.encoded[encoding]
 			h.Set("ETag", `"`+a.hash+"."+encoding+`"`)
