@@ -55,12 +55,10 @@ type Assistant struct {
 	WriteTimeout caddy.Duration `json:"write_timeout,omitempty"`
 }
 
-// CaddyModule returns the Caddy module information.
 func (Assistant) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "http.handlers.docs_assistant", New: func() caddy.Module { return new(Assistant) }}
 }
 
-// Provision finds the app.
 func (a *Assistant) Provision(ctx caddy.Context) error {
 	a.FinishEvent = cmp.Or(a.FinishEvent, "auto")
 	a.MaxConcurrentReplies = cmp.Or(a.MaxConcurrentReplies, 5000)
@@ -68,7 +66,6 @@ func (a *Assistant) Provision(ctx caddy.Context) error {
 	return a.KeyedRoute.Provision(ctx)
 }
 
-// Validate checks the configuration.
 func (a *Assistant) Validate() error {
 	c := new(options.Checker)
 	c.Sites(a.Sites)

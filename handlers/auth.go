@@ -44,7 +44,6 @@ type KeyAuth struct {
 	app  *app.App // nil in tests of keys
 }
 
-// CaddyModule returns the Caddy module information.
 func (KeyAuth) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "http.authentication.providers.docs_key", New: func() caddy.Module { return new(KeyAuth) }}
 }

@@ -43,12 +43,10 @@ type ClientLimit struct {
 // clientLimiters keeps counts across config reloads.
 var clientLimiters = caddy.NewUsagePool()
 
-// CaddyModule returns the Caddy module information.
 func (ClientLimit) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "http.handlers.docs_client_limit", New: func() caddy.Module { return new(ClientLimit) }}
 }
 
-// Provision sets up the handler.
 func (c *ClientLimit) Provision(ctx caddy.Context) error {
 	c.log = ctx.Logger()
 	limiter, _ := clientLimiters.LoadOrStore(c.poolKey(), access.NewLimiter(max(c.MaxEvents, 1), time.Duration(c.Window)))
@@ -56,7 +54,6 @@ func (c *ClientLimit) Provision(ctx caddy.Context) error {
 	return nil
 }
 
-// Validate checks the handler's fields.
 func (c *ClientLimit) Validate() error {
 	check := new(options.Checker)
 	if c.Zone == "" {
@@ -66,7 +63,6 @@ func (c *ClientLimit) Validate() error {
 	return check.Err()
 }
 
-// Cleanup releases the count.
 func (c *ClientLimit) Cleanup() error {
 	if c == nil || c.limiter == nil { // not provisioned
 		return nil

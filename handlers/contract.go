@@ -34,12 +34,10 @@ type Contract struct {
 	app *app.App
 }
 
-// CaddyModule returns the Caddy module information.
 func (Contract) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "http.handlers.docs_contract", New: func() caddy.Module { return new(Contract) }}
 }
 
-// Provision finds the app.
 func (c *Contract) Provision(ctx caddy.Context) (err error) {
 	c.app, err = DocsApp(ctx)
 	return err

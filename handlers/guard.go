@@ -48,7 +48,6 @@ type Guard struct {
 	limit Limit
 }
 
-// CaddyModule returns the Caddy module information.
 func (Guard) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "http.handlers.docs_api", New: func() caddy.Module { return new(Guard) }}
 }
@@ -67,7 +66,6 @@ func (g *Guard) Provision(ctx caddy.Context) (err error) {
 // docs asks for it when it starts.
 func (g *Guard) DefinedSite() *options.Definition { return g.Define }
 
-// Validate checks the configuration.
 func (g *Guard) Validate() error {
 	c := new(options.Checker)
 	c.OneOf("errors", g.Errors, "pass")

@@ -71,7 +71,6 @@ type LLMs struct {
 // asksPerHour is how many questions each client may ask of pages.
 const asksPerHour = 600
 
-// CaddyModule returns the Caddy module information.
 func (LLMs) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "http.handlers.docs_llms", New: func() caddy.Module { return new(LLMs) }}
 }
@@ -97,7 +96,6 @@ func newEncode(encodings ...string) *encode.Encode {
 	return e
 }
 
-// Cleanup releases the counts.
 func (l *LLMs) Cleanup() error {
 	return l.asks.Cleanup()
 }
@@ -105,7 +103,6 @@ func (l *LLMs) Cleanup() error {
 // DefinedSite returns the site that this route defines, nil for none.
 func (l *LLMs) DefinedSite() *options.Definition { return l.Define }
 
-// Validate checks the configuration.
 func (l *LLMs) Validate() error {
 	c := new(options.Checker)
 	c.Sites(l.Sites)

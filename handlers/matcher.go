@@ -35,18 +35,15 @@ type MatchAPI struct {
 	app *app.App
 }
 
-// CaddyModule returns the Caddy module information.
 func (MatchAPI) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "http.matchers.docs_api", New: func() caddy.Module { return new(MatchAPI) }}
 }
 
-// Provision finds the app.
 func (m *MatchAPI) Provision(ctx caddy.Context) (err error) {
 	m.app, err = DocsApp(ctx)
 	return err
 }
 
-// Validate checks the configuration.
 func (m *MatchAPI) Validate() error {
 	c := new(options.Checker)
 	c.OneOf("only", m.Only, slices.Sorted(maps.Keys(apis))...)

@@ -82,7 +82,6 @@ type mcpServer struct {
 	handler http.Handler
 }
 
-// CaddyModule returns the Caddy module information.
 func (*MCP) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "http.handlers.docs_mcp", New: func() caddy.Module { return new(MCP) }}
 }
@@ -116,7 +115,6 @@ func (m *MCP) limit(ctx caddy.Context, zone string, l *Limit, events int) (*Clie
 	return c, c.Provision(ctx)
 }
 
-// Cleanup releases the counts.
 func (m *MCP) Cleanup() error {
 	return errors.Join(m.clients.Cleanup(), m.tools.Cleanup())
 }
@@ -135,7 +133,6 @@ func (m *MCP) PersonHeaders() []string {
 // DefinedSite returns the site that this route defines, nil for none.
 func (m *MCP) DefinedSite() *options.Definition { return m.Define }
 
-// Validate checks the configuration.
 func (m *MCP) Validate() error {
 	c := new(options.Checker)
 	c.Sites(m.Sites)

@@ -20,7 +20,6 @@ type Page struct {
 	KeyedRoute
 }
 
-// CaddyModule returns the Caddy module information.
 func (Page) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "http.handlers.docs_page", New: func() caddy.Module { return new(Page) }}
 }

@@ -22,7 +22,6 @@ type Events struct {
 	KeyedRoute
 }
 
-// CaddyModule returns the Caddy module information.
 func (Events) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "http.handlers.docs_events", New: func() caddy.Module { return new(Events) }}
 }
@@ -53,7 +52,6 @@ type Feedback struct {
 	KeyedRoute
 }
 
-// CaddyModule returns the Caddy module information.
 func (Feedback) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "http.handlers.docs_feedback", New: func() caddy.Module { return new(Feedback) }}
 }

@@ -23,7 +23,6 @@ type Route struct {
 	app *app.App
 }
 
-// Provision finds the app.
 func (rt *Route) Provision(ctx caddy.Context) (err error) {
 	rt.app, err = DocsApp(ctx)
 	return err

@@ -29,7 +29,6 @@ type Search struct {
 	encode *encode.Encode
 }
 
-// CaddyModule returns the Caddy module information.
 func (Search) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "http.handlers.docs_search", New: func() caddy.Module { return new(Search) }}
 }
@@ -40,7 +39,6 @@ func (s *Search) Provision(ctx caddy.Context) (err error) {
 	return errors.Join(s.encode.Provision(ctx), s.KeyedRoute.Provision(ctx))
 }
 
-// Validate checks the configuration.
 func (s *Search) Validate() error {
 	c := new(options.Checker)
 	c.Sites(s.Sites)

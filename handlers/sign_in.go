@@ -63,7 +63,6 @@ func (s *SignIn) provision() (err error) {
 	return err
 }
 
-// Validate checks the configuration.
 func (s *SignIn) Validate() error {
 	c := new(options.Checker)
 	u, err := url.Parse(s.Issuer)
@@ -257,7 +256,6 @@ func headerValue(claim any) string {
 // login, which they have no cookie for, and decide by the headers of sign_in.
 type MatchSignedIn struct{}
 
-// CaddyModule returns the Caddy module information.
 func (MatchSignedIn) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "http.matchers.docs_signed_in", New: func() caddy.Module { return new(MatchSignedIn) }}
 }

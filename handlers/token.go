@@ -24,7 +24,6 @@ type Token struct {
 	Route
 }
 
-// CaddyModule returns the Caddy module information.
 func (Token) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "http.handlers.docs_token", New: func() caddy.Module { return new(Token) }}
 }

@@ -51,7 +51,6 @@ type API struct{ *app.App }
 //	POST   /docs/explain/{site}       a v2 message body; the passages and the prompt that its answer is made from
 type Admin struct{}
 
-// CaddyModule returns the Caddy module information.
 func (Admin) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "admin.api.docs", New: func() caddy.Module { return new(Admin) }}
 }

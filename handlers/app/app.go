@@ -82,7 +82,6 @@ type App struct {
 // storeTimeout bounds one access to the storage outside of requests.
 const storeTimeout = 5 * time.Second
 
-// CaddyModule returns the Caddy module information.
 func (*App) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "docs", New: func() caddy.Module { return new(App) }}
 }
@@ -321,7 +320,6 @@ func (a *App) Cleanup() error {
 	return errors.Join(append(errs, a.holds.release())...)
 }
 
-// Interface guards
 var (
 	_ caddy.App           = (*App)(nil)
 	_ caddy.Provisioner   = (*App)(nil)

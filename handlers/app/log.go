@@ -21,22 +21,18 @@ func (l lastingLog) current() slog.Handler {
 	return slog.DiscardHandler
 }
 
-// Enabled implements slog.Handler.
 func (l lastingLog) Enabled(ctx context.Context, level slog.Level) bool {
 	return l.current().Enabled(ctx, level)
 }
 
-// Handle implements slog.Handler.
 func (l lastingLog) Handle(ctx context.Context, r slog.Record) error {
 	return l.current().Handle(ctx, r)
 }
 
-// WithAttrs implements slog.Handler.
 func (l lastingLog) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return lastingLog{l.newest, func(h slog.Handler) slog.Handler { return l.with(h).WithAttrs(attrs) }}
 }
 
-// WithGroup implements slog.Handler.
 func (l lastingLog) WithGroup(name string) slog.Handler {
 	return lastingLog{l.newest, func(h slog.Handler) slog.Handler { return l.with(h).WithGroup(name) }}
 }

@@ -14,7 +14,6 @@ type readings App
 // depend on the sites and models of the configuration.
 func (*readings) Describe(chan<- *prometheus.Desc) {}
 
-// Collect implements prometheus.Collector.
 func (g *readings) Collect(ch chan<- prometheus.Metric) {
 	a := (*App)(g)
 	reading := func(name, help string, labels ...string) func(kind prometheus.ValueType, v float64, values ...string) {

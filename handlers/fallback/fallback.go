@@ -140,7 +140,6 @@ func holdResponse(w http.ResponseWriter, send func(int, http.Header) bool) *site
 	}
 }
 
-// Header implements http.ResponseWriter.
 func (w *siteResponse) Header() http.Header {
 	if w.header != nil {
 		return w.header
@@ -164,7 +163,6 @@ func (w *siteResponse) setHeader(by http.Header) {
 	maps.Copy(h, by)
 }
 
-// WriteHeader implements http.ResponseWriter.
 func (w *siteResponse) WriteHeader(status int) {
 	if w.status == 0 && status >= 200 {
 		w.status = status
@@ -176,7 +174,6 @@ func (w *siteResponse) WriteHeader(status int) {
 	}
 }
 
-// Write implements io.Writer.
 func (w *siteResponse) Write(p []byte) (int, error) {
 	if w.status == 0 {
 		if w.header != nil && w.header.Get("Content-Type") == "" {
@@ -198,7 +195,6 @@ func (w *siteResponse) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
-// ReadFrom implements io.ReaderFrom.
 func (w *siteResponse) ReadFrom(r io.Reader) (int64, error) {
 	if w.status == 0 || w.dropped {
 		return io.Copy(struct{ io.Writer }{w}, r)

@@ -162,7 +162,6 @@ const (
 	maxDimensions = 100_000
 )
 
-// CaddyModule returns the Caddy module information.
 func (EmbeddedIndex) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "docs.index.embedded", New: func() caddy.Module { return new(EmbeddedIndex) }}
 }
@@ -177,12 +176,10 @@ func (EmbeddedIndex) OpenIndex(o IndexOptions) (retrieval.Index, error) {
 	})
 }
 
-// CaddyModule returns the Caddy module information.
 func (OpenAIEmbedder) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "docs.embedder.openai", New: func() caddy.Module { return new(OpenAIEmbedder) }}
 }
 
-// Provision replaces placeholders.
 func (e *OpenAIEmbedder) Provision(caddy.Context) error {
 	return e.replacePlaceholders()
 }
@@ -206,12 +203,10 @@ func (b *Budget) Limit() model.Limit {
 	return model.Limit{Tokens: b.Tokens, Requests: b.Requests, Per: time.Duration(b.Per)}
 }
 
-// CaddyModule returns the Caddy module information.
 func (OpenAIModel) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "docs.llm.openai", New: func() caddy.Module { return new(OpenAIModel) }}
 }
 
-// Provision replaces placeholders.
 func (m *OpenAIModel) Provision(caddy.Context) error {
 	if err := m.replacePlaceholders(); err != nil {
 		return err
@@ -245,7 +240,6 @@ func (e *Endpoint) replacePlaceholders() error {
 	return replaceAll(map[string]*string{"url": &e.URL, "model": &e.Model, "api_key": &e.APIKey})
 }
 
-// Validate checks the endpoint and the dimensions.
 func (e *OpenAIEmbedder) Validate() error {
 	c := new(Checker)
 	c.endpoint(e.URL, e.Model)
@@ -254,7 +248,6 @@ func (e *OpenAIEmbedder) Validate() error {
 	return c.Err()
 }
 
-// Validate checks the endpoints, the time limits and the budget.
 func (m *OpenAIModel) Validate() error {
 	c := new(Checker)
 	c.endpoint(m.URL, m.Model)

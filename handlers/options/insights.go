@@ -94,17 +94,14 @@ type PostgresInsights struct {
 	DSN string `json:"dsn"`
 }
 
-// CaddyModule returns the Caddy module information.
 func (SQLiteInsights) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "docs.insights.sqlite", New: func() caddy.Module { return new(SQLiteInsights) }}
 }
 
-// Provision replaces placeholders.
 func (s *SQLiteInsights) Provision(caddy.Context) error {
 	return replaceAll(map[string]*string{"file": &s.File})
 }
 
-// Validate checks the file's name.
 func (s *SQLiteInsights) Validate() error {
 	c := new(Checker)
 	c.file("file", s.File)
@@ -133,12 +130,10 @@ func (s *SQLiteInsights) Exists(dir string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// CaddyModule returns the Caddy module information.
 func (PostgresInsights) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "docs.insights.postgres", New: func() caddy.Module { return new(PostgresInsights) }}
 }
 
-// Provision replaces placeholders.
 func (p *PostgresInsights) Provision(caddy.Context) error {
 	return replaceAll(map[string]*string{"dsn": &p.DSN})
 }

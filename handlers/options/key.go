@@ -33,7 +33,6 @@ type FixedKey struct {
 	Origins []string `json:"origins,omitempty"`
 }
 
-// Validate checks the key's fields.
 func (k *FixedKey) Validate() error {
 	c := new(Checker)
 	switch {

@@ -52,7 +52,6 @@ type MeilisearchIndex struct {
 	Embedder string `json:"embedder,omitempty"`
 }
 
-// CaddyModule returns the Caddy module information.
 func (MeilisearchIndex) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "docs.index.meilisearch", New: func() caddy.Module { return new(MeilisearchIndex) }}
 }
@@ -95,7 +94,6 @@ func (m *MeilisearchIndex) options(o IndexOptions) meilisearch.Options {
 
 var indexPrefix = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
 
-// Validate checks the servers and how they are used.
 func (m *MeilisearchIndex) Validate() error {
 	c := new(Checker)
 	if len(m.URLs) == 0 {

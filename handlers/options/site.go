@@ -235,7 +235,7 @@ func (d *Definition) Validate() error {
 	return c.Err()
 }
 
-// Validate checks the site's fields. It may have neither root nor sitemap yet.
+// Validate checks the site, which may have neither root nor sitemap yet.
 func (s *Site) Validate() error {
 	c := new(Checker)
 	if strings.Contains(s.Root, "://") {

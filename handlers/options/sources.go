@@ -164,17 +164,14 @@ func (s *Site) load(ctx caddy.Context, name string) error {
 	return nil
 }
 
-// CaddyModule returns the Caddy module information.
 func (*FolderSource) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "docs.source.folder", New: func() caddy.Module { return new(FolderSource) }}
 }
 
-// Provision replaces placeholders.
 func (f *FolderSource) Provision(caddy.Context) error {
 	return replaceAll(map[string]*string{"root": &f.Root})
 }
 
-// Validate checks the fields.
 func (f *FolderSource) Validate() error {
 	c := new(Checker)
 	if f.Root == "" || strings.Contains(f.Root, "://") {
@@ -209,17 +206,14 @@ func prefixOf(below string) string {
 	return below
 }
 
-// CaddyModule returns the Caddy module information.
 func (*SitemapSource) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "docs.source.sitemap", New: func() caddy.Module { return new(SitemapSource) }}
 }
 
-// Provision replaces placeholders.
 func (s *SitemapSource) Provision(caddy.Context) error {
 	return replaceAll(map[string]*string{"url": &s.URL})
 }
 
-// Validate checks the fields.
 func (s *SitemapSource) Validate() error {
 	c := new(Checker)
 	if s.URL == "" {
@@ -238,17 +232,14 @@ func (s *SitemapSource) OpenSource(o SourceOptions) (retrieval.Source, error) {
 // Describe names the sitemap.
 func (s *SitemapSource) Describe() string { return s.URL }
 
-// CaddyModule returns the Caddy module information.
 func (*OpenAPISource) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "docs.source.openapi", New: func() caddy.Module { return new(OpenAPISource) }}
 }
 
-// Provision replaces placeholders.
 func (s *OpenAPISource) Provision(caddy.Context) error {
 	return replaceAll(map[string]*string{"file": &s.File})
 }
 
-// Validate checks the fields.
 func (s *OpenAPISource) Validate() error {
 	c := new(Checker)
 	if s.File == "" {

@@ -131,7 +131,6 @@ const (
 // mark is a handler that leaves a number with requests inside the process.
 type mark int32
 
-// ServeHTTP implements caddyhttp.MiddlewareHandler.
 func (m mark) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
 	if last, ok := r.Context().Value(lastMark).(*mark); ok {
 		*last = m
@@ -316,10 +315,8 @@ type response struct {
 	kind string
 }
 
-// Header implements http.ResponseWriter.
 func (w *response) Header() http.Header { return w.header }
 
-// WriteHeader implements http.ResponseWriter.
 func (w *response) WriteHeader(status int) {
 	if w.status == 0 && status >= 200 {
 		w.status = status

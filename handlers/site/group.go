@@ -40,7 +40,6 @@ func (g *groupSource) sites() []*Site {
 	return nil
 }
 
-// Watch implements retrieval.Source.
 func (g *groupSource) Watch(ctx context.Context, changed func()) error {
 	ticker := time.NewTicker(groupTick)
 	defer ticker.Stop()
@@ -189,7 +188,6 @@ func grouped(site string, d *retrieval.Document) *retrieval.Document {
 	return &c
 }
 
-// Document implements retrieval.Ingester.
 func (g *groupSource) Document(file string, _ []byte) (*retrieval.Document, []string, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

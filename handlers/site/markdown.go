@@ -148,7 +148,6 @@ func (p *fetchedPages) Document(file string, data []byte) (*retrieval.Document, 
 	return d, warnings, nil
 }
 
-// Fingerprint implements retrieval.Ingester.
 func (p *fetchedPages) Fingerprint() string { return p.Ingester.Fingerprint() + "-markdown" }
 
 // name is the file of a document.

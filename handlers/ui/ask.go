@@ -51,19 +51,16 @@ const (
 	askTemplate = "page"
 )
 
-// CaddyModule returns the Caddy module information.
 func (Ask) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "http.handlers.docs_ask", New: func() caddy.Module { return new(Ask) }}
 }
 
-// Provision finds the app.
 func (a *Ask) Provision(ctx caddy.Context) error {
 	a.log = ctx.Logger()
 	a.MaxConcurrentReplies = cmp.Or(a.MaxConcurrentReplies, 5000)
 	return a.Route.Provision(ctx)
 }
 
-// Validate checks the configuration.
 func (a *Ask) Validate() error {
 	c := new(options.Checker)
 	c.Sites(a.Sites)

@@ -61,12 +61,10 @@ type Dashboard struct {
 	dashboard *dashboard.Dashboard
 }
 
-// CaddyModule returns the Caddy module information.
 func (Dashboard) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "http.handlers.docs_dashboard", New: func() caddy.Module { return new(Dashboard) }}
 }
 
-// Provision finds the app.
 func (d *Dashboard) Provision(ctx caddy.Context) (err error) {
 	if d.User == "" {
 		d.User = "{http.auth.user.id}"
@@ -95,7 +93,6 @@ func (d *Dashboard) OpenTo() string {
 // maxRules bounds the users and groups of one list.
 const maxRules = 10_000
 
-// Validate checks the configuration.
 func (d *Dashboard) Validate() error {
 	c := new(options.Checker)
 	c.Sites(d.Sites)
@@ -133,7 +130,6 @@ func (d *Dashboard) checkRules(c *options.Checker, field string, names []string)
 	}
 }
 
-// ServeHTTP serves the dashboard.
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
 	if !d.app.AwaitStart(r.Context()) {
 		w.Header().Set("Retry-After", "5")

@@ -27,13 +27,12 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval/moved"
 )
 
-// dashboardServer is what the dashboard shows of the app.
+// dashboardServer is a dashboard.Server: what the dashboard shows of the app.
 type dashboardServer struct {
 	admin.API
 	names []string // of the sites, empty for all
 }
 
-// Sites implements dashboard.Server.
 func (s *dashboardServer) Sites() (sites []dashboard.Site) {
 	st := s.Status()
 	for i := range st.Sites {
@@ -47,15 +46,20 @@ func (s *dashboardServer) Sites() (sites []dashboard.Site) {
 	return sites
 }
 
-// Vectors implements dashboard.Server.
-func (s *dashboardServer) Vectors(ctx context.Context, site string, texts []string) ([][]float32, error) {
-	live := s.Site(site)
-	if live == nil {
-		return nil, retrieval.ErrNotReady
+// hold returns a site, which is held until release is called.
+func (s *dashboardServer) hold(name string) (live *site.Site, release func(), err error) {
+	if live = s.Site(name); live != nil {
+		if release, ok := live.Acquire(); ok {
+			return live, release, nil
+		}
 	}
-	release, ok := live.Acquire()
-	if !ok {
-		return nil, retrieval.ErrNotReady
+	return nil, nil, retrieval.ErrNotReady
+}
+
+func (s *dashboardServer) Vectors(ctx context.Context, site string, texts []string) ([][]float32, error) {
+	live, release, err := s.hold(site)
+	if err != nil {
+		return nil, err
 	}
 	defer release()
 	if live.Index.Embedder == nil {
@@ -64,7 +68,6 @@ func (s *dashboardServer) Vectors(ctx context.Context, site string, texts []stri
 	return live.Index.Embedder.Embed(ctx, texts)
 }
 
-// Links implements dashboard.Server.
 func (s *dashboardServer) Links(name string) *links.Report {
 	live := s.Site(name)
 	if live == nil {
@@ -74,7 +77,6 @@ func (s *dashboardServer) Links(name string) *links.Report {
 	return live.Links()
 }
 
-// PageAt implements dashboard.Server.
 func (s *dashboardServer) PageAt(name, path string) string {
 	if live := s.Site(name); live != nil {
 		if d := live.Pages().At(path); d != nil {
@@ -84,7 +86,6 @@ func (s *dashboardServer) PageAt(name, path string) string {
 	return ""
 }
 
-// Former implements dashboard.Server.
 func (s *dashboardServer) Former(name, path string) *moved.Former {
 	live := s.Site(name)
 	if live == nil {
@@ -96,15 +97,10 @@ func (s *dashboardServer) Former(name, path string) *moved.Former {
 // tryResults is how many results the dashboard shows.
 const tryResults = 20
 
-// Search implements dashboard.Server.
 func (s *dashboardServer) Search(ctx context.Context, site, query string) (found []encoding.Result, total int, err error) {
-	live := s.Site(site)
-	if live == nil {
-		return nil, 0, retrieval.ErrNotReady
-	}
-	release, ok := live.Acquire()
-	if !ok {
-		return nil, 0, retrieval.ErrNotReady
+	live, release, err := s.hold(site)
+	if err != nil {
+		return nil, 0, err
 	}
 	defer release()
 	body, err := json.Marshal(map[string]any{"query": query, "pageSize": tryResults})
@@ -118,7 +114,6 @@ func (s *dashboardServer) Search(ctx context.Context, site, query string) (found
 	return live.Results(ctx, q)
 }
 
-// Explain implements dashboard.Server.
 func (s *dashboardServer) Explain(ctx context.Context, site, text string) (*assistant.Explanation, error) {
 	e, err := s.API.Explain(ctx, site, question("dashboard", text))
 	return e, refused(err)
@@ -132,21 +127,16 @@ func question(fingerprint, text string) []byte {
 	return body
 }
 
-// Ask implements dashboard.Server.
 func (s *dashboardServer) Ask(ctx context.Context, name, text string) (*assistant.Result, error) {
-	live := s.Site(name)
-	if live == nil {
-		return nil, retrieval.ErrNotReady
+	live, release, err := s.hold(name)
+	if err != nil {
+		return nil, err
 	}
+	defer release()
 	req, err := encoding.DecodeRequest(question("dashboard", text), encoding.V2)
 	if err != nil {
 		return nil, refused(err)
 	}
-	release, ok := live.Acquire()
-	if !ok {
-		return nil, retrieval.ErrNotReady
-	}
-	defer release()
 	asked := site.Asker{Site: live}.Reply(2, req, rand.Text()[:9])
 	asked.Run(ctx, 1, new(sourceSink))
 	if res := asked.Result; res != nil && res.Answer != "" {
@@ -155,7 +145,6 @@ func (s *dashboardServer) Ask(ctx context.Context, name, text string) (*assistan
 	return asked.Result, asked.Err
 }
 
-// Insights implements dashboard.Server.
 func (s *dashboardServer) Insights(ctx context.Context) (*insights.Store, error) {
 	store, _, err := s.Recorded().Store(ctx)
 	if errors.Is(err, app.ErrNoInsights) {
@@ -164,7 +153,6 @@ func (s *dashboardServer) Insights(ctx context.Context) (*insights.Store, error)
 	return store, err
 }
 
-// Conversation implements dashboard.Server.
 func (s *dashboardServer) Conversation(r *http.Request, site, id string) (answers []dashboard.Answer, err error) {
 	live := s.Site(site)
 	if live == nil {
@@ -192,18 +180,15 @@ func refused(err error) error {
 	return err
 }
 
-// Keys implements dashboard.Server.
 func (s *dashboardServer) Keys(ctx context.Context) ([]*access.Key, error) {
 	return s.Shared().Keys.List(ctx)
 }
 
-// AddKey implements dashboard.Server.
 func (s *dashboardServer) AddKey(ctx context.Context, record []byte) error {
 	_, err := s.Shared().Keys.Add(ctx, record)
 	return err
 }
 
-// RevokeKey implements dashboard.Server.
 func (s *dashboardServer) RevokeKey(ctx context.Context, id string) error {
 	_, err := s.Shared().Keys.Revoke(ctx, id)
 	return err

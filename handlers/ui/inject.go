@@ -290,7 +290,6 @@ func (in *injector) FlushError() error {
 	return http.NewResponseController(in.ResponseWriterWrapper.ResponseWriter).Flush()
 }
 
-// Flush implements http.Flusher.
 func (in *injector) Flush() { _ = in.FlushError() }
 
 // finish sends what is still held back. A handler that failed leaves the
@@ -305,7 +304,6 @@ func (in *injector) finish(err error) error {
 	return err
 }
 
-// Interface guards
 var (
 	_ http.ResponseWriter = (*injector)(nil)
 	_ http.Flusher        = (*injector)(nil)

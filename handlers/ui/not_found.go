@@ -51,12 +51,10 @@ type NotFound struct {
 	frames *frames
 }
 
-// CaddyModule returns the Caddy module information.
 func (NotFound) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "http.handlers.docs_not_found", New: func() caddy.Module { return new(NotFound) }}
 }
 
-// Provision finds the app.
 func (n *NotFound) Provision(ctx caddy.Context) error {
 	n.frames = new(frames)
 	return errors.Join(n.Route.Provision(ctx), n.Define.Provision(ctx))
@@ -65,7 +63,6 @@ func (n *NotFound) Provision(ctx caddy.Context) error {
 // DefinedSite returns the site that this route defines, nil for none.
 func (n *NotFound) DefinedSite() *options.Definition { return n.Define }
 
-// Validate checks the configuration.
 func (n *NotFound) Validate() error {
 	return errors.Join(n.Route.Validate(), n.Define.Validate())
 }

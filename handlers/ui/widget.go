@@ -108,7 +108,6 @@ const (
 	maxStarters    = 5
 )
 
-// CaddyModule returns the Caddy module information.
 func (*Widget) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "http.handlers.docs_widget", New: func() caddy.Module { return new(Widget) }}
 }
@@ -159,7 +158,6 @@ var (
 	shortcut = regexp.MustCompile(`^((mod|ctrl|alt|shift|meta)\+)*\S$`)
 )
 
-// Validate checks the configuration.
 func (wd *Widget) Validate() error {
 	c := new(options.Checker)
 	c.Sites(wd.Sites)
