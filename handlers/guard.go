@@ -98,8 +98,10 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp
 			err = p
 		}
 	}
-	if he.StatusCode == http.StatusTooManyRequests {
-		organizationLeft(h, r)
+	if he.StatusCode == http.StatusTooManyRequests && exceeded(r) == site.OverOrganizationLimit {
+		if seconds, err := strconv.Atoi(h.Get("Retry-After")); err == nil { // caddy-ratelimit doesn't say what is left
+			h.Add("RateLimit", rateLimit("organization", 0, time.Duration(seconds)*time.Second))
+		}
 	}
 	// Pages of every origin can read errors. They say nothing that depends on
 	// whether the site exists, unless the request has a key.
@@ -121,15 +123,6 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp
 	}
 	writeError(w, r, he.StatusCode, id, err)
 	return nil
-}
-
-// organizationLeft adds to the RateLimit header of a request that was over its
-// organization's limit. caddy-ratelimit reports what is left only then.
-func organizationLeft(h http.Header, r *http.Request) {
-	seconds, err := strconv.Atoi(h.Get("Retry-After"))
-	if err == nil && exceeded(r) == site.OverOrganizationLimit {
-		h.Add("RateLimit", rateLimit("organization", 0, time.Duration(seconds)*time.Second))
-	}
 }
 
 // exceeded returns the limit that refused a request, "" if none of this module's did.

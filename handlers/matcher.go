@@ -12,7 +12,6 @@ import (
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
-	"github.com/caddy-docs/caddy-docs/handlers/site"
 )
 
 // MatchAPI is http.matchers.docs_api. It matches requests to the API and no
@@ -71,7 +70,7 @@ func (m *MatchAPI) MatchWithError(r *http.Request) (bool, error) {
 // second docs directive in the block.
 func (m *MatchAPI) elsewhere(r *http.Request, e endpoint) bool {
 	server, _ := r.Context().Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server)
-	return m.app.AwaitStart(r.Context()) && m.app.ServesAPI(server, site.WithoutPort(r.Host), e.site)
+	return m.app.AwaitStart(r.Context()) && m.app.ServesAPI(server, reach.Hostname(r.Host), e.site)
 }
 
 // reads reports whether a GET or HEAD is for the API and not for a page of that

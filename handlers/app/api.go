@@ -29,7 +29,7 @@ var apiPaths = map[string]string{
 
 // serves reports whether the route of an API serves a site.
 func (p *place) serves(r *live) bool {
-	return slices.Contains(p.sites, r.Name) || len(p.sites) == 0 && (r.Host() == "" || p.takesHost(r.Host()))
+	return slices.Contains(p.sites, r.Name) || len(p.sites) == 0 && (r.Host == "" || p.takesHost(r.Host))
 }
 
 // takesHost reports whether the place is at a host.

@@ -154,19 +154,14 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 func (a *App) configured() map[string]*live {
 	sites := make(map[string]*live)
 	for name, s := range a.Sites {
-		sites[name] = a.newLive(name, s)
+		sites[name] = &live{Site: site.New(name, s, &a.shared)}
 	}
 	for name, g := range a.Groups {
-		r := a.newLive(name, &g.Site)
-		r.group = &group{Group: g, app: a}
+		r := &live{Site: site.New(name, &g.Site, &a.shared), group: &group{Group: g, app: a}}
 		r.Members = func() []*site.Site { return r.group.members().sites }
 		sites[name] = r
 	}
 	return sites
-}
-
-func (a *App) newLive(name string, s *options.Site) *live {
-	return &live{Site: site.New(name, s, &a.shared)}
 }
 
 // loadGuests loads index, embedder and model modules.

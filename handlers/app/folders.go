@@ -102,8 +102,7 @@ func (f *folders) newSites(names []string, sites map[string]*live) (found map[st
 			refused[name] = err.Error()
 			continue
 		}
-		found[name] = f.app.newLive(name, s)
-		found[name].folder = f
+		found[name] = &live{Site: site.New(name, s, &f.app.shared), folder: f}
 	}
 	return found, refused
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/handlers/site"
 )
 
@@ -99,11 +100,11 @@ func (g *registry) get(name string) *live { return g.sites()[name] }
 
 // at returns the sites whose URL has a host, or else the groups.
 func (g *registry) at(host string) (sites []*live) {
-	host = site.WithoutPort(host)
+	host = reach.Hostname(host)
 	var groups []*live
 	for _, r := range g.sites() {
 		switch {
-		case r.Host() != host:
+		case r.Host != host:
 		case r.group != nil:
 			groups = append(groups, r)
 		default:

@@ -17,6 +17,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
+	"github.com/caddy-docs/caddy-docs/handlers/site"
 )
 
 // FindSites finds the sites of the configuration and those that routes define,
@@ -43,21 +44,20 @@ func (a *App) resolve() (map[string]*live, error) {
 			errs = append(errs, fmt.Errorf("site %s is defined twice, by the app docs and by %s; give one of them another name, or serve the app's site there (directives assistant and search)", name, &d.place))
 			continue
 		}
-		site := *d.Site
-		if site.Root == "" && site.Sitemap == "" && !site.HasPages() && (len(d.roots) > 0 || len(site.AllSources()) == 0) {
-			if site.Root, err = d.root(); err != nil {
+		s := *d.Site
+		if s.Root == "" && s.Sitemap == "" && !s.HasPages() && (len(d.roots) > 0 || len(s.AllSources()) == 0) {
+			if s.Root, err = d.root(); err != nil {
 				errs = append(errs, err)
 				continue
 			}
 		}
 		// A public sitemap says where its pages are.
-		if site.URL == "" && (site.Sitemap == "" || site.AllowPrivate) {
-			if site.URL = d.url(found.http); site.URL != "" {
-				site.URL += d.pages
+		if s.URL == "" && (s.Sitemap == "" || s.AllowPrivate) {
+			if s.URL = d.url(found.http); s.URL != "" {
+				s.URL += d.pages
 			}
 		}
-		sites[name] = a.newLive(name, &site)
-		sites[name].at = &d.place
+		sites[name] = &live{Site: site.New(name, &s, &a.shared), at: &d.place}
 		sites[name].Hosts, sites[name].Routed = d.hosts, true
 	}
 	for _, f := range a.folders {
@@ -83,7 +83,7 @@ func (a *App) resolve() (map[string]*live, error) {
 		}
 	}
 	for _, r := range sites {
-		if found.all != nil && r.Host() == "" && len(r.Hosts) == 0 {
+		if found.all != nil && r.Host == "" && len(r.Hosts) == 0 {
 			r.Hosts = found.all.hosts
 		}
 	}

@@ -115,7 +115,7 @@ func (a *App) Resolve(ctx caddy.Context) (err error) {
 		if g == nil {
 			return fmt.Errorf("group %s: it is null; give it sites", name)
 		}
-		if err := g.Provision(ctx, name); err != nil {
+		if err := g.Site.resolve(name); err != nil {
 			return err
 		}
 	}

@@ -1,10 +1,6 @@
 package options
 
-import (
-	"strings"
-
-	"github.com/caddyserver/caddy/v2"
-)
+import "strings"
 
 // Group is several sites that are searched and asked as one.
 type Group struct {
@@ -17,9 +13,6 @@ type Group struct {
 	// suggestions and suggestions_fence. Its pages are those of its sites.
 	Site Site `json:"site,omitzero"`
 }
-
-// Provision resolves the group's placeholders.
-func (g *Group) Provision(_ caddy.Context, name string) error { return g.Site.resolve(name) }
 
 // Validate checks the sites, and what the group has like a site.
 func (g *Group) Validate() error {

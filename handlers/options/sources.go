@@ -196,14 +196,9 @@ func (f *FolderSource) OpenSource(o SourceOptions) (retrieval.Source, error) {
 // Describe names the folder.
 func (f *FolderSource) Describe() string { return f.Root }
 
-func (f *FolderSource) prefix() string { return prefixOf(f.Below) }
-
-// prefixOf is what the paths of files below a path begin with.
-func prefixOf(below string) string {
-	if below = strings.Trim(below, "/"); below != "" {
-		below += "/"
-	}
-	return below
+// prefix is what the paths of the files begin with.
+func (f *FolderSource) prefix() string {
+	return strings.TrimPrefix(strings.Trim(f.Below, "/")+"/", "/")
 }
 
 func (*SitemapSource) CaddyModule() caddy.ModuleInfo {

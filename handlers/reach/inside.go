@@ -142,7 +142,6 @@ func (m mark) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.H
 // without a socket, an access log or metrics.
 type inside struct {
 	server *caddyhttp.Server
-	routes *Routes
 	chain  caddyhttp.Handler
 	scheme string
 	host   string // with port, as clients send it
@@ -167,7 +166,7 @@ func newInside(routes *Routes, server *caddyhttp.Server, host string) (*inside, 
 		return nil, err
 	}
 	return &inside{
-		server: server, routes: routes, chain: chain, scheme: scheme(server), host: host, public: host,
+		server: server, chain: chain, scheme: scheme(server), host: host, public: host,
 		background: []chan struct{}{make(chan struct{}, atOnce()), routes.background}, readers: []chan struct{}{make(chan struct{}, readersInsideAtOnce), routes.readers},
 	}, nil
 }
@@ -248,7 +247,7 @@ func (s *inside) follow(ctx context.Context, path string, c *reader, body *bytes
 		if err != nil {
 			return got, nil
 		}
-		if !strings.EqualFold(next.Hostname(), hostname(s.host)) && !strings.EqualFold(next.Hostname(), hostname(s.public)) {
+		if !strings.EqualFold(next.Hostname(), Hostname(s.host)) && !strings.EqualFold(next.Hostname(), Hostname(s.public)) {
 			got.elsewhere = next.Host
 			return got, nil
 		}
@@ -273,7 +272,7 @@ func (s *inside) request(ctx context.Context, method string, target *url.URL, c 
 		Header: header, Body: http.NoBody, RemoteAddr: c.remoteAddr, TLS: c.tls,
 	}).WithContext(ctx)
 	if s.scheme == "https" && r.TLS == nil {
-		r.TLS = &tls.ConnectionState{Version: tls.VersionTLS13, HandshakeComplete: true, ServerName: hostname(s.host)}
+		r.TLS = &tls.ConnectionState{Version: tls.VersionTLS13, HandshakeComplete: true, ServerName: Hostname(s.host)}
 	}
 	return caddyhttp.PrepareRequest(r, caddy.NewReplacer(), w, s.server)
 }
@@ -351,10 +350,10 @@ func (w *response) ReadFrom(r io.Reader) (int64, error) {
 
 var chunks = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
-// hostname is a host without its port.
-func hostname(host string) string {
+// Hostname is the name of a Host header, in lower case and without a port.
+func Hostname(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
-		return h
+		host = h
 	}
-	return strings.Trim(host, "[]")
+	return strings.ToLower(strings.Trim(host, "[]"))
 }

@@ -83,9 +83,8 @@ type check struct {
 	began time.Time
 	done  chan struct{}
 	// After done:
-	open   bool
-	status int // of the first answer that decided; 0 without one
-	err    error
+	open bool
+	err  error
 }
 
 // readers are the clients of the last half minute, and those of the half minute
@@ -233,7 +232,7 @@ func (r *rights) ask(kind, name string, p *Page) *check {
 	}
 	return r.check(kind+escape(first)+" "+content(d), func(ctx context.Context, c *check) {
 		paths := append([]string{escape(first)}, s.candidates(d)...)
-		c.open, c.status, c.err = s.find(ctx, r.who, d, paths, p.State != Public)
+		c.open, c.err = s.find(ctx, r.who, d, paths, p.State != Public)
 		if c.err == nil {
 			r.count(p, c.open)
 		}
@@ -370,7 +369,7 @@ func (r *rights) locks() (open []int32) {
 
 // find asks for a page as a reader, at the paths in order, up to the first that
 // refuses or has the page. With proof the response must have its text.
-func (s *Gate) find(ctx context.Context, who *reader, d *retrieval.Document, paths []string, proof bool) (open bool, status int, err error) {
+func (s *Gate) find(ctx context.Context, who *reader, d *retrieval.Document, paths []string, proof bool) (open bool, err error) {
 	w := &walls{look: func(path string, use func(answer)) error {
 		return s.inside.ask(ctx, s.inside.readers, insideTimeout, path, who, use)
 	}}
@@ -388,16 +387,15 @@ func (s *Gate) find(ctx context.Context, who *reader, d *retrieval.Document, pat
 		})
 		switch {
 		case err != nil:
-			return false, 0, err
+			return false, err
 		case state == NotServed || state == Duplicate:
-			status = got.status
 			continue
 		case state == Public && i > 0 && proof:
 			s.states.found.Store(d.Page, moved{content(d), s.urlAt(d, got.path), got.path, !isHTML(got.contentType)})
 		}
-		return state == Public, got.status, nil
+		return state == Public, nil
 	}
-	return false, status, nil
+	return false, nil
 }
 
 // Search is what a reader may search.

@@ -55,7 +55,7 @@ func (s *Gate) Spoofed(ctx context.Context) (page, value string) {
 			for _, name := range names {
 				who.header.Set(name, value)
 			}
-			if open, _, err := s.find(ctx, who, p.Document, append([]string{escape(p.path)}, s.candidates(p.Document)...), true); err == nil && open {
+			if open, err := s.find(ctx, who, p.Document, append([]string{escape(p.path)}, s.candidates(p.Document)...), true); err == nil && open {
 				return p.URL, value
 			}
 		}

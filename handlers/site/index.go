@@ -164,7 +164,8 @@ func NewIndex(b IndexSettings) (*Index, error) {
 			ownLog = b.Log.With("source", named.Name)
 		}
 		if i > 0 {
-			name, suffix = named.Name, "-"+hex.EncodeToString(sumOf(named.Name)[:6])
+			sum := sha256.Sum256([]byte(named.Name))
+			name, suffix = named.Name, "-"+hex.EncodeToString(sum[:6])
 		}
 		ingester := c.markdown.add(name, in, src, filepath.Join(dir, "markdown"+suffix), log)
 		looked := sync.OnceFunc(func() {
@@ -235,8 +236,9 @@ func (c *Index) refreshed(site, source string, report retrieval.Report, err erro
 	if m, ok := c.Index.(*meilisearch.Index); ok {
 		m.CheckSoon()
 	}
-	if report.Published && c.group == nil {
-		c.markdown.clean(source, c.Index.Documents())
+	// The pages of other sources stay: what they have read may not be published yet.
+	if s := c.markdown.sources[source]; report.Published && s != nil && s.fetched != nil {
+		s.fetched.clean(c.Index.Documents())
 	}
 	if report.Published || err == nil && report.Generation == 0 {
 		ReturnMemory(report.Sections)
@@ -327,9 +329,4 @@ func (c *Index) Embeddings() (counts retrieval.QueryVectorCounts, ok bool) {
 		return x.EmbedderCounts()
 	}
 	return counts, false
-}
-
-func sumOf(s string) []byte {
-	sum := sha256.Sum256([]byte(s))
-	return sum[:]
 }

@@ -72,14 +72,6 @@ func (p *markdownPages) pageOf(page string) []byte {
 	return nil
 }
 
-// clean removes the files of pages that a source no longer has. Those of the
-// other sources stay: pages that they have read may not be published yet.
-func (p *markdownPages) clean(source string, documents []*retrieval.Document) {
-	if s := p.sources[source]; s.fetched != nil {
-		s.fetched.clean(documents)
-	}
-}
-
 // Markdown returns a page as Markdown. base is the site's URL where the
 // configuration has none; keep is false for a reader of all pages, which are not
 // kept in memory. The error is fs.ErrNotExist for a page that is gone.

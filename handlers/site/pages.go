@@ -210,7 +210,7 @@ func (s *Pages) Named(name string) *retrieval.Document {
 		}
 		return s.view.Named(strings.TrimSuffix(strings.Trim(u.Path, "/"), ".md"))
 	}
-	if u.Host != "" && s.site.host != "" && WithoutPort(u.Host) != s.site.host {
+	if u.Host != "" && s.site.Host != "" && reach.Hostname(u.Host) != s.site.Host {
 		return nil
 	}
 	path := "/" + strings.TrimPrefix(u.Path, "/")

@@ -28,6 +28,9 @@ type Site struct {
 	Organization string
 	Config       *options.Site
 
+	// Host is that of Config.URL, in lower case and without port; "" if it is not
+	// known.
+	Host string
 	// Hosts are those of the routes that define or name the site. Routed is true
 	// if one defines it.
 	Hosts  []string
@@ -49,7 +52,6 @@ type Site struct {
 	Slots *sync.Map
 
 	origin    string // of Config.URL
-	host      string // of Config.URL, without port
 	served    atomic.Pointer[Pages]
 	answering *assistant.Assistant
 	quoting   *assistant.Assistant // without a model, for when the budget is spent
@@ -83,7 +85,7 @@ type Shared struct {
 func New(name string, config *options.Site, shared *Shared) *Site {
 	r := &Site{Name: name, Config: config, Shared: shared, Organization: cmp.Or(config.Organization, name), origin: access.OriginOf(config.URL)}
 	if u, err := url.Parse(config.URL); err == nil {
-		r.host = strings.ToLower(u.Hostname())
+		r.Host = strings.ToLower(u.Hostname())
 	}
 	return r
 }
@@ -104,10 +106,6 @@ func (r *Site) Scope() insights.Scope {
 
 // Title is the site's name for readers.
 func (r *Site) Title() string { return cmp.Or(r.Config.Name, r.Name) }
-
-// Host is that of the site's URL, in lower case and without port; "" if it is
-// not known.
-func (r *Site) Host() string { return r.host }
 
 // SetModel sets what answers. Without a model, replies are extractive.
 func (r *Site) SetModel(model assistant.Model, o options.Answers) {
@@ -133,27 +131,19 @@ func (r *Site) SetModel(model assistant.Model, o options.Answers) {
 	r.answering.Reasoning, r.answering.MaxDuration = o.Reasoning, o.MaxDuration
 }
 
-// WithoutPort returns the name of a Host header, in lower case.
-func WithoutPort(host string) string {
-	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
-		host = host[:i]
-	}
-	return strings.ToLower(host)
-}
-
 // KnownHost reports whether a request for the site may have a host: that of
 // the site's URL, those of the routes that name the site, and addresses. A
 // page of another site could otherwise reach a server in a private network by
 // its own domain name (DNS rebinding).
 func (r *Site) KnownHost(host string) bool {
-	host = strings.Trim(WithoutPort(host), "[]")
+	host = reach.Hostname(host)
 	if _, err := netip.ParseAddr(host); err == nil || host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return true
 	}
 	if slices.ContainsFunc(r.Hosts, func(h string) bool { return strings.Contains(h, "{") }) {
 		return true
 	}
-	return strings.EqualFold(r.host, host) || reach.MatchesHost(r.Hosts, host)
+	return strings.EqualFold(r.Host, host) || reach.MatchesHost(r.Hosts, host)
 }
 
 // OriginAllowed reports whether pages of an origin may use the site's API with

@@ -124,8 +124,11 @@ func (m *missing) redirects() bool {
 		return false
 	}
 	u, err := url.Parse(m.movedTo().Pages[0].URL)
-	host := site.WithoutPort(m.r.Host)
-	return err == nil && (u.Host == "" || site.WithoutPort(u.Host) == host || m.live.Host() == site.WithoutPort(u.Host))
+	if err != nil {
+		return false
+	}
+	host := reach.Hostname(u.Host)
+	return host == "" || host == reach.Hostname(m.r.Host) || host == m.live.Host
 }
 
 // reads reports whether the client reads a body, and prefers a type.
