@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -196,37 +197,60 @@ func neutralPath(d *retrieval.Document) string {
 	return strings.Join(kept, "/")
 }
 
+// leastTranslated is the least share of the best translation's value that the one
+// shown must have, unless it is in a language that is wanted: "agrega contenido
+// con ButterCMS" finds the Spanish page by all words, the original by a name.
+const leastTranslated = .7
+
 // foldCopies leaves one of each group of copies among the pages that were
 // found, in the place of the best of them. Where not all readers can open all
 // pages, those that some can't open stay: none is in the place of another.
 func (g *generation) foldCopies(q *retrieval.Query, scopes []judgement, s *scratch) {
 	type group struct {
-		page  uint32
-		order uint64
-		value float32 // of the best
+		page, best uint32 // which is shown, and which has the highest value
+		order      uint64
+		language   string // that it must have, "" for any
 	}
 	groups := map[uint32]group{}
 	folds := func(page uint32) bool {
 		return g.copies[page] != 0 && (q.Open == nil || q.Open.Has(g.docs[page].Page))
 	}
-	for _, page := range s.order {
-		if !folds(page) {
-			continue
+	choose := func() {
+		for _, page := range s.order {
+			if !folds(page) {
+				continue
+			}
+			of, ok := groups[g.copies[page]]
+			if of.language != "" && g.docs[page].Language != of.language {
+				continue
+			}
+			order := g.copyOrder[page] | scopes[g.scope[page]].order
+			if len(q.Boost) > 0 && slices.Contains(q.Boost, g.docs[page].Page) {
+				order = 0 // the page that the reader is on
+			}
+			if !ok || order < of.order {
+				of.page, of.order = page, order
+			}
+			if !ok || s.value[page] > s.value[of.best] {
+				of.best = page
+			}
+			groups[g.copies[page]] = of
 		}
-		order := g.copyOrder[page] | scopes[g.scope[page]].order
-		if len(q.Boost) > 0 && slices.Contains(q.Boost, g.docs[page].Page) {
-			order = 0 // the page that the reader is on
+	}
+	choose()
+	again := false
+	for i, of := range groups {
+		if l := g.docs[of.best].Language; of.order>>languageShift&otherLanguage != 0 && l != g.docs[of.page].Language && s.value[of.page] < leastTranslated*s.value[of.best] {
+			of.language, of.order, again = l, math.MaxUint64, true
+			groups[i] = of
 		}
-		best, ok := groups[g.copies[page]]
-		if !ok || order < best.order {
-			best.page, best.order = page, order
-		}
-		best.value = max(best.value, s.value[page])
-		groups[g.copies[page]] = best
+	}
+	if again {
+		choose()
 	}
 	s.order = slices.DeleteFunc(s.order, func(page uint32) bool { return folds(page) && groups[g.copies[page]].page != page })
-	for _, best := range groups {
-		s.value[best.page] = best.value
+	for _, of := range groups {
+		s.value[of.page] = s.value[of.best]
 	}
 }
 
@@ -238,6 +262,7 @@ func (g *generation) foldCopies(q *retrieval.Query, scopes []judgement, s *scrat
 // those with as many, shorter URLs before longer.
 const (
 	copyOfOriginal  = 1 << 40
+	otherLanguage   = 4 // of what begins at languageShift: a language that is not wanted
 	languageShift   = 37
 	untranslated    = 1 << 36
 	translation     = 1 << 35

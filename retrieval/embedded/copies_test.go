@@ -76,6 +76,30 @@ func TestAScriptShowsTheLanguageOfAQuery(t *testing.T) {
 	}
 }
 
+// "a" and "tu" are stop words of several languages: the words that only one
+// translation has show what is wanted, of its versions the current one.
+func TestWordsShowTheLanguageOfAQuery(t *testing.T) {
+	of := func(folder, language, version, title, text string) *retrieval.Document {
+		page := folder + "/buttercms"
+		return &retrieval.Document{Page: page, URL: "/" + page, Language: language, Version: version, Title: title, Sections: []retrieval.Section{{Text: text}}}
+	}
+	x := opened(t, Options{},
+		of("en", "en", "", "ButterCMS & Astro", "Add content to your Astro project using ButterCMS as a CMS."),
+		of("es", "es", "", "ButterCMS y Astro", "Agrega contenido a tu proyecto de Astro usando ButterCMS como CMS."),
+		of("fr", "fr", "", "ButterCMS et Astro", "Ajoutez du contenu à votre projet Astro avec ButterCMS comme CMS."),
+		of("v1/es", "es", "1", "ButterCMS y Astro", "Agrega contenido a tu proyecto de Astro con contenido de ButterCMS."),
+		of("en/a", "en", "", "Another", "Another page."), of("en/b", "en", "", "Other", "Other pages."),
+		of("it", "it", "", "Altro", "Aggiungi a tuo piacere."), of("pt", "pt", "", "Outra", "Adicione a tua conta."))
+	for _, c := range []struct{ query, prefer, want string }{
+		{"Agrega contenido a tu proyecto Astro usando ButterCMS", "", "es/buttercms"}, {"ButterCMS", "", "en/buttercms"}, {"Astro CMS", "", "en/buttercms"},
+		{"add content to a project", "", "en/buttercms"}, {"agrega contenido a tu proyecto de Astro", "fr", "fr/buttercms"}, {"ButterCMS", "fr", "fr/buttercms"},
+	} {
+		if got := pages(search(t, x, retrieval.Query{Text: c.query, Prefer: retrieval.Filter{Language: c.prefer}})); len(got) == 0 || got[0] != c.want {
+			t.Errorf("%q by readers of %q finds %v, want %s", c.query, c.prefer, got, c.want)
+		}
+	}
+}
+
 // A page that only some can open neither hides a public copy nor is hidden.
 func TestLockedPagesHideNoCopies(t *testing.T) {
 	docs := fonts()

@@ -113,7 +113,7 @@ func (g *generation) judge(q *retrieval.Query, p *parsedQuery) []judgement {
 		case speaks(s.language, languageTag(q.Prefer.Language)):
 			j.order = 3 << languageShift
 		default:
-			j.order = 4 << languageShift
+			j.order = otherLanguage << languageShift
 		}
 		if version != "" && !same(version, s.version) {
 			j.order |= unwantedVersion
