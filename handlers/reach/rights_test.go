@@ -277,9 +277,9 @@ func TestAnOutageOpensAndClosesNothing(t *testing.T) {
 	renew := func() {
 		g.expire()
 		for range 2 * len(g.docs) {
-			g.Gate.mu.Lock()
+			g.states.mu.Lock()
 			g.states.rest = time.Time{}
-			g.Gate.mu.Unlock()
+			g.states.mu.Unlock()
 			g.Update(t.Context())
 		}
 	}
