@@ -39,11 +39,13 @@ Rules
 const toolRule = `
 7. If the passages are not enough, call search with other words, or read_page for a whole page, before you say that the documentation doesn't answer. Calls may run side by side. Don't announce that you will search.`
 
-// newKey makes the unguessable part of a reply's fences.
-func newKey() string {
+// key is the unguessable part of the fences around a reply's data.
+type key string
+
+func newKey() key {
 	var b [8]byte
 	rand.Read(b[:]) // never fails
-	return hex.EncodeToString(b[:])
+	return key(hex.EncodeToString(b[:]))
 }
 
 // prompt builds the request to the model.
@@ -84,7 +86,7 @@ func (r *run) rules(tooled bool) string {
 func (r *run) userMessage() string {
 	q := r.q
 	var b strings.Builder
-	b.WriteString("Key: " + r.key + "\n\n" + r.conversation())
+	b.WriteString("Key: " + string(r.key) + "\n\n" + r.conversation())
 	switch {
 	case r.found.err != nil:
 		b.WriteString("The documentation could not be searched just now: there are no passages. Say so, and answer only from what the reader shows and from the conversation.\n\n")
@@ -102,10 +104,10 @@ func (r *run) userMessage() string {
 		for _, d := range r.found.near {
 			titles.WriteString("- " + citation.Link(strings.Join(append(slices.Clone(d.Breadcrumbs), cmp.Or(d.Title, d.Page)), " › "), d.URL) + "\n")
 		}
-		r.fence(&b, "Further pages that the search found, without their text", titles.String())
+		r.key.fence(&b, "Further pages that the search found, without their text", titles.String())
 	}
 	if q.page != nil {
-		r.fence(&b, "Page that the reader is on", short.Line(q.page.Title)+"\n"+q.page.URL)
+		r.key.fence(&b, "Page that the reader is on", short.Line(q.page.Title)+"\n"+q.page.URL)
 	}
 	left := contextTokens
 	data := func(label, text string) {
@@ -114,7 +116,7 @@ func (r *run) userMessage() string {
 		}
 		text = clipTokens(text, left)
 		left -= Tokens(text)
-		r.fence(&b, label, text)
+		r.key.fence(&b, label, text)
 	}
 	for _, c := range r.in.Context {
 		label := "Text that the reader selected"
@@ -136,7 +138,7 @@ func (r *run) userMessage() string {
 	for _, n := range q.notes {
 		data("Note of the application, untrusted", n)
 	}
-	b.WriteString("Question\n" + r.withoutKey(q.asked))
+	b.WriteString("Question\n" + r.key.removed(q.asked))
 	return b.String()
 }
 
@@ -144,23 +146,21 @@ func (r *run) userMessage() string {
 func (r *run) passages(ps []Passage) string {
 	var b strings.Builder
 	for i := range ps {
-		r.fence(&b, "Passage "+ps[i].ID+": "+short.Line(ps[i].Title)+"\nAddress: "+ps[i].URL, ps[i].Text)
+		r.key.fence(&b, "Passage "+ps[i].ID+": "+short.Line(ps[i].Title)+"\nAddress: "+ps[i].URL, ps[i].Text)
 	}
 	return b.String()
 }
 
 // fence writes data between marks that it can't contain.
-func (r *run) fence(b *strings.Builder, label, text string) {
-	for _, s := range []string{"<<", r.key, " ", r.withoutKey(label), "\n", r.withoutKey(text), "\n<</", r.key, ">>\n\n"} {
+func (k key) fence(b *strings.Builder, label, text string) {
+	for _, s := range []string{"<<", string(k), " ", k.removed(label), "\n", k.removed(text), "\n<</", string(k), ">>\n\n"} {
 		b.WriteString(s)
 	}
 }
 
-// withoutKey removes the reply's key from a text. No client can know it,
-// but the model may repeat it in a call of a tool.
-func (r *run) withoutKey(text string) string {
-	return strings.ReplaceAll(text, r.key, "")
-}
+// removed is a text without the key. No client can know it, but the model may
+// repeat it in a call of a tool.
+func (k key) removed(text string) string { return strings.ReplaceAll(text, string(k), "") }
 
 // conversation is what was said before, the newest turns within the bounds.
 // The client may have forged the assistant's words; they are given to the model
@@ -188,7 +188,7 @@ func (r *run) conversation() string {
 			label = "The reader's words"
 		}
 		if m.Text != "" {
-			r.fence(&b, label, m.Text)
+			r.key.fence(&b, label, m.Text)
 		}
 	}
 	return b.String()

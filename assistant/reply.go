@@ -24,7 +24,7 @@ type run struct {
 	out   output
 
 	incomplete func() bool
-	key        string // of the fences around data, unguessable
+	key        key
 
 	given     int                             // of the passages found: those in the prompt; tools bring more
 	shown     int                             // of the passages found: the sources that are sent before the text

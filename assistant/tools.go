@@ -41,7 +41,7 @@ const (
 // that it found: small, since clients send them back with every later turn.
 func (r *run) sendTool(name, argument, value string, ps []Passage) {
 	r.toolCalls++
-	id := cmp.Or(r.in.MessageID, r.key) + "-" + strconv.Itoa(r.toolCalls)
+	id := cmp.Or(r.in.MessageID, string(r.key)) + "-" + strconv.Itoa(r.toolCalls)
 	type metadata struct {
 		Title string `json:"title"`
 	}

@@ -361,15 +361,20 @@ func (c *content) changes(ix *languageIndex, held map[recordID]string, differ fu
 	return add, remove, missing
 }
 
-// storeKey is where the store has a page as it is read, which its own hash
-// identifies, and rankedKey where it has what the ranking reads of it.
-func storeKey(d *retrieval.Document) string { return d.Page + "\n" + d.OwnHash() }
-
+// rankedKey is where the store has what the ranking reads of a page. The page is at
+// its Key.
 func rankedKey(d *retrieval.Document) string { return "ranked\n" + d.Page + "\n" + d.Hash }
 
 // vectorsKey is where the store has the vectors of a page's sections.
 func vectorsKey(d *retrieval.Document, p *pageState, dimensions int, mark string) string {
 	return fmt.Sprintf("vectors\n%s\n%s\n%s %d %d", d.Page, d.Hash, mark, dimensions, p.vectors())
+}
+
+// keys are where the store has a page, what the ranking reads of it, and its
+// vectors.
+func (c *content) keys(page int) [3]string {
+	d := c.outlines[page]
+	return [3]string{d.Key(), rankedKey(d), vectorsKey(d, &c.pages[page], len(c.mean), c.mark)}
 }
 
 // appendVector writes a vector of length 1, or none, as its largest number and

@@ -325,7 +325,7 @@ func (x *Index) warn(message, server string, err error) {
 func (x *Index) Keep(d *retrieval.Document) (*retrieval.Document, error) {
 	data, err := json.Marshal(d)
 	if err == nil {
-		err = x.store.Put(storeKey(d), data)
+		err = x.store.Put(d.Key(), data)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("keeping the page %q on disk: %w", d.Page, err)
@@ -339,7 +339,7 @@ func (x *Index) stored(d *retrieval.Document) (*retrieval.Document, error) {
 		return d, nil
 	}
 	var full retrieval.Document
-	data, err := x.store.Get(storeKey(d))
+	data, err := x.store.Get(d.Key())
 	if err == nil {
 		err = jsonv2.Unmarshal(data, &full, lenient)
 	}

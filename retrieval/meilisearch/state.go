@@ -47,6 +47,9 @@ type statePage struct {
 	Page, Ranked, Vectors *disk.Ref
 }
 
+// refs are the places of what content.keys names.
+func (p *statePage) refs() [3]**disk.Ref { return [3]**disk.Ref{&p.Page, &p.Ranked, &p.Vectors} }
+
 // encodeState writes the state of c. refs may be nil.
 func encodeState(w io.Writer, c *content, refs map[string]disk.Ref) error {
 	_, err := io.WriteString(w, stateHeader)
@@ -63,17 +66,14 @@ func encodeState(w io.Writer, c *content, refs map[string]disk.Ref) error {
 		if err != nil {
 			return err
 		}
-		o, state := *d, &c.pages[i]
+		o := *d
 		o.Sections = nil
-		p := statePage{Outline: &o, State: *state}
-		if at, ok := refs[storeKey(d)]; ok {
-			p.Page = &at
-		}
-		if at, ok := refs[rankedKey(d)]; ok {
-			p.Ranked = &at
-		}
-		if at, ok := refs[vectorsKey(d, state, len(c.mean), c.mark)]; ok {
-			p.Vectors = &at
+		p := statePage{Outline: &o, State: c.pages[i]}
+		to := p.refs()
+		for j, key := range c.keys(i) {
+			if at, ok := refs[key]; ok {
+				*to[j] = &at
+			}
 		}
 		err = g.Encode(p)
 	}
@@ -116,16 +116,13 @@ func (x *Index) decodeState(r io.Reader) (c *content, refs map[string]disk.Ref, 
 			return nil, nil, errState
 		}
 		d.SetOutline(len(state.IDs))
-		if p.Page != nil {
-			refs[storeKey(d)] = *p.Page
-		}
-		if p.Ranked != nil {
-			refs[rankedKey(d)] = *p.Ranked
-		}
-		if p.Vectors != nil {
-			refs[vectorsKey(d, &state, len(c.mean), c.mark)] = *p.Vectors
-		}
 		c.outlines, c.pages, c.byPage[d.Page] = append(c.outlines, d), append(c.pages, state), i
+		from := p.refs()
+		for j, key := range c.keys(i) {
+			if *from[j] != nil {
+				refs[key] = **from[j]
+			}
+		}
 	}
 	var table []byte
 	if err := g.Decode(&table); err != nil {
@@ -174,8 +171,9 @@ func (x *Index) restore() {
 // saveState writes the state to the data folder.
 func (x *Index) saveState(c *content) {
 	keys := make([]string, 0, 3*len(c.outlines))
-	for i, d := range c.outlines {
-		keys = append(keys, storeKey(d), rankedKey(d), vectorsKey(d, &c.pages[i], len(c.mean), c.mark))
+	for i := range c.outlines {
+		of := c.keys(i)
+		keys = append(keys, of[:]...)
 	}
 	refs, err := x.store.Retain(keys)
 	if err == nil && x.options.Dir != "" {

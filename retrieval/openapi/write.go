@@ -30,7 +30,6 @@ const (
 // writer writes the page of one operation.
 type writer struct {
 	r    *reader
-	op   *Operation
 	head map[string]any // front matter
 	out  bytes.Buffer
 	// fields and visits count down in a schema.
@@ -51,7 +50,7 @@ func (r *reader) begin(op *Operation, o object) *writer {
 			op.Tags = append(op.Tags, name)
 		}
 	}
-	w := &writer{r: r, op: op, head: map[string]any{"title": short.Excerpt(op.Title, 200)}}
+	w := &writer{r: r, head: map[string]any{"title": short.Excerpt(op.Title, 200)}}
 	if len(op.Tags) > 0 {
 		w.head["tags"] = op.Tags
 	}
