@@ -2,7 +2,6 @@ package assistant
 
 import (
 	"cmp"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -41,12 +40,6 @@ const toolRule = `
 
 // key is the unguessable part of the fences around a reply's data.
 type key string
-
-func newKey() key {
-	var b [8]byte
-	rand.Read(b[:]) // never fails
-	return key(hex.EncodeToString(b[:]))
-}
 
 // prompt builds the request to the model.
 func (r *run) prompt(tooled bool) *Prompt {

@@ -3,6 +3,7 @@ package assistant
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -37,7 +38,7 @@ type run struct {
 var errReported = errors.New("the reply ended with an error event")
 
 func (a *Assistant) newRun(in *Input, sink reply.Sink) *run {
-	r := &run{a: a, site: &a.Site, in: in, res: &Result{}, out: output{sink: sink, started: time.Now()}, key: newKey()}
+	r := &run{a: a, site: &a.Site, in: in, res: &Result{}, out: output{sink: sink, started: time.Now()}, key: key(rand.Text()[:16])}
 	r.incomplete = func() bool { return in.Incomplete != nil && in.Incomplete() }
 	r.found = &findings{index: a.Search, budget: cmp.Or(a.PassageTokens, defaultTokens), paths: map[string]string{}}
 	if a.Model != nil {

@@ -204,7 +204,7 @@ func TestOperatorsWordsTakeEffect(t *testing.T) {
 	}
 }
 
-var fenceKey = regexp.MustCompile(`<<([0-9a-f]{16}) `)
+var fenceKey = regexp.MustCompile(`<<([A-Z2-7]{16}) `)
 
 // fenced reports whether every occurrence of a text in a prompt is within a fence.
 func fenced(all, text string) bool {
@@ -288,7 +288,7 @@ func TestNothingFromOutsideInstructsTheModel(t *testing.T) {
 
 // withoutKey removes a reply's key from its rules.
 func withoutKey(system string) string {
-	return regexp.MustCompile(`[0-9a-f]{16}`).ReplaceAllString(system, "")
+	return regexp.MustCompile(`[A-Z2-7]{16}`).ReplaceAllString(system, "")
 }
 
 func TestWhatTheReaderSeesTakesPart(t *testing.T) {
