@@ -22,27 +22,28 @@ const (
 // Feedback is the body of a vote for a reply or a page.
 type Feedback struct {
 	// ThreadID and MessageID name the reply; Path names the page instead.
-	ThreadID  string `json:"threadId"`
-	MessageID string `json:"messageId"`
-	Path      string `json:"path"`
+	ThreadID, MessageID, Path string
 	// Rating is up, down, or "" to withdraw a vote.
-	Rating  string   `json:"-"`
-	Reasons []string `json:"reasons"`
-	Comment string   `json:"comment"`
+	Rating  string
+	Reasons []string
+	Comment string
 }
 
 // DecodeFeedback reads the body of a vote. It returns an *Error if the body is
 // invalid. Null means that a field is left out; unknown fields are ignored.
 func DecodeFeedback(body []byte) (*Feedback, error) {
 	var b struct {
-		Feedback
-		Rating jsontext.Value `json:"rating"`
+		ThreadID  string         `json:"threadId"`
+		MessageID string         `json:"messageId"`
+		Path      string         `json:"path"`
+		Rating    jsontext.Value `json:"rating"`
+		Reasons   []string       `json:"reasons"`
+		Comment   string         `json:"comment"`
 	}
 	if err := decode(body, &b, "rating"); err != nil {
 		return nil, err
 	}
-	f := &b.Feedback
-	f.Rating = text(b.Rating, 10)
+	f := &Feedback{ThreadID: b.ThreadID, MessageID: b.MessageID, Path: b.Path, Rating: text(b.Rating, 10), Reasons: b.Reasons, Comment: b.Comment}
 	if len(f.Reasons) > maxReasons {
 		return nil, mustBe(fmt.Sprintf("reasons[%d]", maxReasons), fmt.Sprintf("left out: at most %d reasons are possible", maxReasons))
 	}
