@@ -1,20 +1,12 @@
 package widget
 
 import (
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
-	"fmt"
-	"io/fs"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/chromedp/cdproto/input"
@@ -25,19 +17,17 @@ import (
 	"github.com/caddy-docs/caddy-docs/caddytest/npm"
 )
 
-// build is a generator of sites with a search: its program and arguments, sources
-// by name or the folder below testdata/builds that holds them, what opens its
-// search on a wide screen and on a phone, the letters that do, and whether it is
-// closed. OUT is where the site is written to.
-type build struct {
+// builds are generators of sites with a search. Of each, its program and
+// arguments, sources by name or the folder below testdata/builds that holds
+// them, what opens its search on a wide screen and on a phone, the letters that
+// do, and whether it is closed. OUT is where the site is written to.
+var builds = []struct {
 	name, command string
 	sources       map[string]string
 	folder        string
 	opener, phone string
 	keys, closed  string
-}
-
-var builds = []build{
+}{
 	{
 		"mdBook", "mdbook build -d OUT", map[string]string{
 			"book.toml": "[book]\ntitle = \"Rockets\"\n", "src/SUMMARY.md": "# Summary\n\n- [Launch](launch.md)\n- [Wind](wind.md)\n",
@@ -73,31 +63,42 @@ var builds = []build{
 	},
 }
 
-// The sites are built here, with the search of their generator in place. One
-// Caddy serves all, so that a tab works while another one waits.
+// The sites are built here, with the search of their generator in place.
 func TestTheBoxTakesThePlaceOfTheSearchOfRealBuilds(t *testing.T) {
 	loadAxe(t)
-	outs, errs, blocks := make([]string, len(builds)), make([]error, len(builds)), make([]string, len(builds))
-	ports := make([]int, len(builds))
-	var built sync.WaitGroup
-	for i, build := range builds {
-		outs[i], ports[i] = t.TempDir(), caddytest.FreePort(t)
-		blocks[i] = fmt.Sprintf("http://:%d {\n\tbind 127.0.0.1\n\troot %s\n\tdocs site-%d {\n\t\torganization acme\n\t\twidget inject\n\t}\n\tfile_server\n}\n", ports[i], outs[i], i)
-		built.Go(func() { errs[i] = makeSite(t.Context(), build, outs[i]) })
-	}
-	built.Wait()
-	server := caddytest.Start(t, "key "+caddytest.Key, strings.Join(blocks, ""))
-	for i, build := range builds {
+	for _, build := range builds {
 		t.Run(build.name, func(t *testing.T) {
-			if build.folder == "" && errors.Is(errs[i], exec.ErrNotFound) {
-				t.Skipf("%v: pip install -r caddytest/requirements.txt", errs[i])
-			} else if errs[i] != nil {
-				t.Fatal(errs[i])
+			out := t.TempDir()
+			command := strings.Fields(strings.Replace(build.command, "OUT", out, 1))
+			var dir, path string
+			if build.folder != "" {
+				all, err := filepath.Abs("testdata/builds")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := npm.Install(t.Context(), all); err != nil {
+					t.Fatal(err)
+				}
+				dir, path = filepath.Join(all, build.folder), filepath.Join(all, "node_modules", ".bin")
+				command[0] = filepath.Join(path, command[0])
+			} else if _, err := exec.LookPath(command[0]); err != nil {
+				t.Skipf("%s is not installed: pip install -r caddytest/requirements.txt", command[0])
+			} else {
+				dir = caddytest.Folder(t, build.sources)
 			}
-			b := newTab(t, &stand{Server: &httptest.Server{URL: fmt.Sprintf("http://localhost:%d", ports[i])}})
-			api := server.For(t)
-			api.Base = b.s.URL
-			api.Ready(fmt.Sprintf("site-%d", i))
+			run := exec.CommandContext(t.Context(), command[0], command[1:]...)
+			run.Dir = dir
+			run.Env = append(os.Environ(), "PATH="+path+string(filepath.ListSeparator)+os.Getenv("PATH"), "ASTRO_TELEMETRY_DISABLED=1")
+			if said, err := run.CombinedOutput(); err != nil {
+				t.Fatalf("%s: %v\n%s", build.command, err, npm.Last(said))
+			}
+			if _, err := os.Stat(filepath.Join(out, "index.html")); err != nil {
+				t.Fatal(err)
+			}
+			server := caddytest.Start(t, "key "+caddytest.Key,
+				"http://:0 {\n\tbind 127.0.0.1\n\troot "+out+"\n\tdocs acme {\n\t\twidget inject\n\t}\n\tfile_server\n}\n")
+			server.Ready("acme")
+			b := openTab(t, &stand{Server: &httptest.Server{URL: server.Base}})
 			opened := func() {
 				t.Helper()
 				b.until(`$('dialog')?.open && ` + build.closed)
@@ -193,94 +194,4 @@ func TestTheBoxTakesThePlaceOfTheSearchOfRealBuilds(t *testing.T) {
 			b.until(`/wind/.test(location.pathname) && /20 knots/.test(document.body.innerText)`)
 		})
 	}
-}
-
-// makeSite writes a site to a folder. What npm's generators make of the same
-// sources with the same packages is kept beside the packages: they take a minute.
-func makeSite(ctx context.Context, b build, out string) error {
-	command := strings.Fields(strings.Replace(b.command, "OUT", out, 1))
-	if b.folder == "" {
-		dir, err := os.MkdirTemp("", "build")
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(dir)
-		for name, text := range b.sources {
-			if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
-				return err
-			}
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-				return err
-			}
-		}
-		return runIn(ctx, dir, "", command)
-	}
-	all, err := filepath.Abs("testdata/builds")
-	if err != nil {
-		return err
-	}
-	if err := npm.Install(ctx, all); err != nil {
-		return err
-	}
-	dir, bin := filepath.Join(all, b.folder), filepath.Join(all, "node_modules", ".bin")
-	sum, err := hashOf(b.command, filepath.Join(all, "package-lock.json"), dir)
-	if err != nil {
-		return err
-	}
-	kept := filepath.Join(all, "node_modules", ".built", b.folder+"-"+sum)
-	if _, err := os.Stat(kept); err == nil {
-		return os.CopyFS(out, os.DirFS(kept))
-	}
-	command[0] = filepath.Join(bin, command[0])
-	if err := runIn(ctx, dir, bin, command); err != nil {
-		return err
-	}
-	whole, err := os.MkdirTemp(filepath.Join(all, "node_modules"), ".building-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(whole)
-	if err := os.CopyFS(filepath.Join(whole, "site"), os.DirFS(out)); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(kept), 0o755); err != nil {
-		return err
-	}
-	return os.Rename(filepath.Join(whole, "site"), kept)
-}
-
-func runIn(ctx context.Context, dir, path string, command []string) error {
-	run := exec.CommandContext(ctx, command[0], command[1:]...)
-	run.Dir = dir
-	run.Env = append(os.Environ(), "PATH="+path+string(filepath.ListSeparator)+os.Getenv("PATH"), "ASTRO_TELEMETRY_DISABLED=1")
-	if said, err := run.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", strings.Join(command, " "), err, npm.Last(said))
-	}
-	return nil
-}
-
-// hashOf returns a hash of a command and of files, without what generators put
-// beside their sources.
-func hashOf(command string, roots ...string) (string, error) {
-	sum := sha256.New()
-	fmt.Fprintln(sum, command)
-	for _, root := range roots {
-		err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return err
-			case d.IsDir() && slices.Contains([]string{"node_modules", ".docusaurus", ".astro", "cache"}, d.Name()):
-				return fs.SkipDir
-			case d.IsDir():
-				return nil
-			}
-			data, err := os.ReadFile(file)
-			fmt.Fprintf(sum, "%s %d\n%s", strings.TrimPrefix(file, root), len(data), data)
-			return err
-		})
-		if err != nil {
-			return "", err
-		}
-	}
-	return hex.EncodeToString(sum.Sum(nil)[:8]), nil
 }

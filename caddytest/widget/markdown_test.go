@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"golang.org/x/net/html"
@@ -99,6 +98,7 @@ func testMarkdown(t *testing.T, s *stand) {
 		t.Fatal(err)
 	}
 
+	s.serveRenderer(t)
 	b := newTab(t, s)
 	b.visit("/", "")
 	// All at once: each text whole, as it grows, and as the checker passes it.
@@ -158,45 +158,37 @@ const importRenderer = `import('/extra/dom.js').then(dom => {
 	return import('/extra/markdown.js')
 })`
 
-// bundles serves the widget's renderer as /extra/markdown.js, what it takes from
-// the loader as /extra/dom.js, and the routers: each script with all that it
-// imports, as the widget's build makes it.
-func (s *stand) bundles(t *testing.T) {
+// serveRenderer serves the widget's renderer as /extra/markdown.js, and what it
+// takes from the loader as /extra/dom.js.
+func (s *stand) serveRenderer(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
-		return
-	}
-	var wait sync.WaitGroup
-	bundle := func(name, file string, defines ...string) {
-		wait.Go(func() {
-			file, err := filepath.Abs(file)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			cmd := exec.CommandContext(t.Context(), "go", append([]string{"-C", "../../widget/build", "run", ".", file}, defines...)...)
-			var stderr bytes.Buffer
-			cmd.Stderr = &stderr
-			script, err := cmd.Output()
-			if err != nil {
-				t.Errorf("%v\n%s", err, stderr.Bytes())
-			}
-			s.extra("/extra/"+name+".js", script)
-		})
-	}
 	for _, name := range []string{"dom", "markdown"} {
-		bundle(name, "../../widget/src/"+name+".ts", "T={}")
+		s.bundle(t, "/extra/"+name+".js", "../../widget/src/"+name+".ts", "T={}")
 	}
-	for _, name := range routers {
-		bundle(name, "testdata/routers/"+name+".js",
-			`process.env.NODE_ENV="production"`, "__VUE_OPTIONS_API__=false", "__VUE_PROD_DEVTOOLS__=false", "__VUE_PROD_HYDRATION_MISMATCH_DETAILS__=false")
+}
+
+// bundle serves a script with all that it imports, as the widget's build makes
+// it.
+func (s *stand) bundle(t *testing.T, url, file string, defines ...string) {
+	t.Helper()
+	file, err := filepath.Abs(file)
+	if err != nil {
+		t.Fatal(err)
 	}
-	wait.Wait()
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"-C", "../../widget/build", "run", ".", file}, defines...)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	script, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, stderr.Bytes())
+	}
+	s.extra(url, script)
 }
 
 // Blocks that are finished keep their elements, and the last one its own as
 // far as it has not changed: a selection in them stays.
 func testRenderer(t *testing.T, s *stand) {
+	s.serveRenderer(t)
 	b := newTab(t, s)
 	b.visit("/", "")
 	moved := js[[]string](b, importRenderer+`.then(m => {

@@ -7,13 +7,13 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// routers are those that site generators use.
-var routers = []string{"react", "vue", "turbo"}
-
-// testRouters: pages change under the widget without a load.
+// testRouters: pages change under the widget without a load, by the routers
+// that site generators use.
 func testRouters(t *testing.T, s *stand) {
-	for _, router := range routers {
+	for _, router := range []string{"react", "vue", "turbo"} {
 		t.Run("A conversation survives the pages of a router: "+router, func(t *testing.T) {
+			s.bundle(t, "/extra/"+router+".js", "testdata/routers/"+router+".js",
+				`process.env.NODE_ENV="production"`, "__VUE_OPTIONS_API__=false", "__VUE_PROD_DEVTOOLS__=false", "__VUE_PROD_HYDRATION_MISMATCH_DETAILS__=false")
 			b := newTab(t, s)
 			// Turbo reads HTML and sets styles, which the strict policy refuses.
 			b.visit("/?policy=none&script=/extra/"+router+".js", "")

@@ -19,7 +19,6 @@ func TestWidget(t *testing.T) {
 	t.Parallel()
 	loadAxe(t)
 	s := newStand(t)
-	s.bundles(t)
 	s.on("How do I install", modelserver.Reply{Text: longAnswer})
 	s.on("breaks off", modelserver.Reply{Text: "These words stay. Then nothing.", Fault: modelserver.Cut, After: 3})
 	passed := t.Run("In the browser", func(t *testing.T) {
