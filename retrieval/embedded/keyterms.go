@@ -52,9 +52,10 @@ func (s *Statistics) Stems(q retrieval.Query, n int) (in func(tag string) []stri
 // stemIn returns what a word is in the pages of a language, nil if none has it,
 // or else the most common of its stems in all languages.
 func stemIn(word []expansion, tag string) (found *expansion) {
+	stem := language.Of(tag).Stem(word[0].word)
 	for i := range word {
 		e := &word[i]
-		if tag == "" && (found == nil || e.found.holders > found.found.holders) || tag != "" && e.stem == language.Of(tag).Stem(e.word) {
+		if tag == "" && (found == nil || e.found.holders > found.found.holders) || tag != "" && e.stem == stem {
 			found = e
 		}
 	}
