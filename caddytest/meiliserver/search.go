@@ -22,34 +22,23 @@ type query struct {
 		SemanticRatio float64
 		Embedder      string
 	}
-	AttributesToRetrieve    []string
-	Locales                 []string
-	ShowRankingScore        bool
-	ShowRankingScoreDetails bool
-	MatchingStrategy        string
-	Distinct                string
-	AttributesToSearchOn    []string
-	FederationOptions       *struct{ Weight *float64 }
+	AttributesToRetrieve []string
+	ShowRankingScore     bool
+	MatchingStrategy     string
+	Distinct             string
 }
-
-// federation is how the hits of several queries become one list.
-type federation struct{ Limit, Offset int }
 
 func (s *Server) multiSearch(w http.ResponseWriter, r *http.Request) {
 	var body struct {
-		Federation *federation
-		Queries    []json.RawMessage
+		Queries []json.RawMessage
 	}
 	if !read(w, r, &body) {
 		return
 	}
-	if body.Federation != nil && body.Federation.Limit == 0 {
-		body.Federation.Limit = 20
-	}
 	k := s.rightsOf(r)
 	results := []map[string]any{}
 	for i, raw := range body.Queries {
-		result, refused := s.searchOne(r.Context(), raw, k, i, body.Federation)
+		result, refused := s.searchOne(r.Context(), raw, k)
 		if refused != nil {
 			status := 400 // also if the index does not exist
 			if refused["type"] == "auth" {
@@ -61,61 +50,15 @@ func (s *Server) multiSearch(w http.ResponseWriter, r *http.Request) {
 		}
 		results = append(results, result)
 	}
-	if body.Federation != nil {
-		reply(w, 200, merge(results, body.Federation))
-		return
-	}
 	reply(w, 200, map[string]any{"results": results})
 }
 
-// merge returns the hits of all results by their weighted scores, each document
-// once.
-func merge(results []map[string]any, f *federation) map[string]any {
-	var all []map[string]any
-	for _, r := range results {
-		all = append(all, r["hits"].([]map[string]any)...)
-	}
-	score := func(hit map[string]any) float64 {
-		return hit["_federation"].(map[string]any)["weightedRankingScore"].(float64)
-	}
-	slices.SortStableFunc(all, func(a, b map[string]any) int { return cmp.Compare(score(b), score(a)) })
-	hits, seen := []map[string]any{}, map[string]bool{}
-	for _, hit := range all {
-		id := fmt.Sprint(hit["_federation"].(map[string]any)["indexUid"], hit[ownID])
-		delete(hit, ownID)
-		if !seen[id] && len(hits) < f.Limit {
-			hits = append(hits, hit)
-		}
-		seen[id] = true
-	}
-	return map[string]any{"hits": hits, "processingTimeMs": 1, "limit": f.Limit, "offset": f.Offset, "estimatedTotalHits": len(seen), "requestUid": "0194"}
-}
-
-// ownID has the ID of a hit until it is merged, whatever is retrieved of it.
-const ownID = "\x00id"
-
-// locales are some of the server's.
-var locales = []string{"jpn", "cmn", "kor", "tha", "khm", "eng", "fra", "deu"}
-
-func (s *Server) searchOne(ctx context.Context, raw json.RawMessage, k rights, at int, merged *federation) (result, refused map[string]any) {
+func (s *Server) searchOne(ctx context.Context, raw json.RawMessage, k rights) (result, refused map[string]any) {
 	q := query{Limit: 20}
 	strict := json.NewDecoder(bytes.NewReader(raw))
 	strict.DisallowUnknownFields()
 	if err := strict.Decode(&q); err != nil {
 		return nil, problem("bad_request", err)
-	}
-	switch {
-	case merged != nil && bytes.Contains(raw, []byte(`"limit"`)):
-		return nil, problem("invalid_multi_search_query_pagination", at)
-	case merged != nil:
-		q.Limit = merged.Limit
-	case q.FederationOptions != nil:
-		return nil, problem("invalid_multi_search_federation_options", at)
-	}
-	for _, l := range q.Locales {
-		if !slices.Contains(locales, l) {
-			return nil, problem("invalid_search_locales", l)
-		}
 	}
 	if q.Hybrid != nil && (q.Hybrid.SemanticRatio < 0 || q.Hybrid.SemanticRatio > 1) {
 		return nil, problem("invalid_search_semantic_ratio")
@@ -147,7 +90,7 @@ func (s *Server) searchOne(ctx context.Context, raw json.RawMessage, k rights, a
 	if q.Distinct != "" && !slices.Contains(x.settings["filterableAttributes"].([]any), any(q.Distinct)) {
 		return nil, problem("invalid_search_distinct", q.Distinct)
 	}
-	hits := x.search(q, conditions, merged != nil, at)
+	hits := x.search(q, conditions)
 	result = map[string]any{
 		"indexUid": q.IndexUID, "hits": hits, "query": q.Q, "processingTimeMs": 1, "limit": q.Limit, "offset": 0, "estimatedTotalHits": len(hits), "requestUid": "0194",
 	}
@@ -202,19 +145,16 @@ func (x *index) byRarity(words []string, hitsOf func(d map[string]json.RawMessag
 	return words
 }
 
-func (x *index) search(q query, conditions []Condition, merged bool, at int) []map[string]any {
+func (x *index) search(q query, conditions []Condition) []map[string]any {
 	type scored struct {
-		id         string
-		value      float64
-		similarity any
+		id    string
+		value float64
 	}
 	words := x.words(q.Q)
-	fields := q.AttributesToSearchOn
-	if fields == nil {
-		searchable, _ := x.settings["searchableAttributes"].([]any)
-		for _, field := range searchable {
-			fields = append(fields, field.(string))
-		}
+	var fields []string
+	searchable, _ := x.settings["searchableAttributes"].([]any)
+	for _, field := range searchable {
+		fields = append(fields, field.(string))
 	}
 	if len(fields) == 0 || fields[0] == "*" {
 		fields = []string{"title", "heading", "text", "keywords"}
@@ -258,8 +198,8 @@ func (x *index) search(q query, conditions []Condition, merged bool, at int) []m
 			f.value = 1
 		}
 		if q.Hybrid != nil && q.Vector != nil {
-			if sim := similarity(q.Vector, d["_vectors"], q.Hybrid.Embedder); sim > 0 && ratio*sim > f.value {
-				f.value, f.similarity = ratio*sim, sim
+			if sim := similarity(q.Vector, d["_vectors"], q.Hybrid.Embedder); ratio*sim > f.value {
+				f.value = ratio * sim
 			}
 		}
 		// In a semantic search, documents without a vector are last.
@@ -287,17 +227,6 @@ func (x *index) search(q query, conditions []Condition, merged bool, at int) []m
 		}
 		if q.ShowRankingScore {
 			hit["_rankingScore"] = f.value
-		}
-		if q.ShowRankingScoreDetails && q.Hybrid != nil {
-			hit["_rankingScoreDetails"] = map[string]any{"vectorSort": map[string]any{"order": 0, "similarity": f.similarity}}
-		}
-		if merged {
-			weight := 1.0
-			if o := q.FederationOptions; o != nil && o.Weight != nil {
-				weight = *o.Weight
-			}
-			hit[ownID] = f.id
-			hit["_federation"] = map[string]any{"indexUid": q.IndexUID, "queriesPosition": at, "weightedRankingScore": f.value * weight}
 		}
 		out = append(out, hit)
 	}

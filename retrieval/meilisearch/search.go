@@ -248,17 +248,16 @@ func (s *replica) searchEmbedded(ctx context.Context, requests []searchRequest) 
 
 // searchRequest is a query to one index.
 type searchRequest struct {
-	IndexUID           string    `json:"indexUid"`
-	Query              string    `json:"q,omitempty"`
-	Vector             []float32 `json:"vector,omitempty"`
-	Hybrid             *hybrid   `json:"hybrid,omitempty"`
-	Filter             string    `json:"filter,omitempty"`
-	Limit              int       `json:"limit"`
-	MatchingStrategy   string    `json:"matchingStrategy,omitempty"`
-	Attributes         []string  `json:"attributesToRetrieve,omitempty"`
-	RankingScoreDetail bool      `json:"showRankingScoreDetails,omitempty"`
-	RankingScore       bool      `json:"showRankingScore,omitempty"`
-	Distinct           string    `json:"distinct,omitempty"`
+	IndexUID         string    `json:"indexUid"`
+	Query            string    `json:"q,omitempty"`
+	Vector           []float32 `json:"vector,omitempty"`
+	Hybrid           *hybrid   `json:"hybrid,omitempty"`
+	Filter           string    `json:"filter,omitempty"`
+	Limit            int       `json:"limit"`
+	MatchingStrategy string    `json:"matchingStrategy,omitempty"`
+	Attributes       []string  `json:"attributesToRetrieve,omitempty"`
+	RankingScore     bool      `json:"showRankingScore,omitempty"`
+	Distinct         string    `json:"distinct,omitempty"`
 	// share is which share of the candidates the index has.
 	share float64
 }
@@ -278,11 +277,9 @@ type result struct {
 // hit is a section that a server found.
 type hit struct {
 	record
-	Score   float64 `json:"_rankingScore"`
-	Details struct {
-		// VectorSort has (1+cosine)/2, or null for a section without a vector.
-		VectorSort struct{ Similarity *float64 }
-	} `json:"_rankingScoreDetails"`
+	// Score is the server's. By vectors alone it is (1+cosine)/2, or 0 for a
+	// section without a vector.
+	Score float64 `json:"_rankingScore"`
 }
 
 // search sends requests to a server in one call.
@@ -326,7 +323,7 @@ func requestsOf(s *replica, c *content, n *narrowedSet, q retrieval.Query, filte
 			keyword = append(keyword, r)
 		}
 		r := request
-		if r.Limit, r.RankingScoreDetail = n.candidates(semanticCandidates, r.share), true; s.addVector(&r, q, 1) {
+		if r.Limit, r.RankingScore = n.candidates(semanticCandidates, r.share), true; s.addVector(&r, q, 1) {
 			semantic = append(semantic, r)
 		}
 	}
@@ -421,10 +418,10 @@ func ranked(s *replica, c *content, n *narrowedSet, q retrieval.Query, results [
 			}
 			section := embedded.FoundSection{Section: h.Section, Rank: rank}
 			if r.semantic {
-				if h.Details.VectorSort.Similarity == nil {
+				if h.Score == 0 {
 					continue
 				}
-				section.Similarity = 2**h.Details.VectorSort.Similarity - 1
+				section.Similarity = 2*h.Score - 1
 				section.Rank, lowest = -1, min(lowest, section.Similarity)
 			}
 			page, ok := pages[at]
