@@ -99,16 +99,19 @@ func TestAMeilisearchThatFailsAndComesBack(t *testing.T) {
 	}
 }
 
-// The server restarts while 24 readers search: each of them finds something
-// again soon after it is back.
-func TestAMeilisearchRestartsUnderLoad(t *testing.T) {
+// The server ends, loses its data and takes its keys back while 24 readers
+// search: each of them finds something again soon after it is back. While its
+// keys are replaced, they find something all the time.
+func TestAMeilisearchFailsUnderLoad(t *testing.T) {
 	m := newMeili(t)
-	s := caddytest.Start(t, meiliIndex(m.address(), ""), caddytest.Site(caddytest.AcmeFolder(t), "rate_limit off"))
+	docs := meiliIndex(m.address(), "")
+	site := fmt.Sprintf("http://localhost:%d {\n\tdocs acme %s {\n\t\trate_limit off\n\t}\n}\n", caddytest.FreePort(t), caddytest.AcmeFolder(t)) // one port, which reloads hand over
+	s := caddytest.Start(t, docs, site)
 	s.Ready("acme")
 	waitForSections(t, m, acmeSections)
 	const readers = 24
 	var rounds [readers]atomic.Int64 // of searches that found something
-	var failed, latest atomic.Int64
+	var failed, latest, refused atomic.Int64
 	done := make(chan struct{})
 	var group sync.WaitGroup
 	for i := range readers {
@@ -122,34 +125,63 @@ func TestAMeilisearchRestartsUnderLoad(t *testing.T) {
 				if r, found := searchSite(s, "install"); found {
 					rounds[i].Add(1)
 					latest.Store(time.Now().UnixNano())
-				} else if failed.Add(1); r.Status != http.StatusServiceUnavailable {
+				} else if failed.Add(1); r.Status == http.StatusInternalServerError {
+					refused.Add(1)
+				} else if r.Status != http.StatusServiceUnavailable {
 					t.Errorf("search: %d %s", r.Status, r.Body)
 					return
 				}
 			}
 		})
 	}
-	all := func() bool {
-		for i := range rounds {
-			if rounds[i].Load() == 0 {
-				return false
-			}
-		}
-		return true
-	}
-	caddytest.Until(t, "all readers find something", all)
-	for range 3 {
-		before := failed.Load()
-		m.kill(t)
-		caddytest.Until(t, "searches fail", func() bool { return failed.Load() > before+readers })
-		killed := time.Unix(0, latest.Load())
-		m.restart(t)
-		back := time.Now()
+	again := func(what string) {
+		t.Helper()
 		for i := range rounds {
 			rounds[i].Store(0)
 		}
-		caddytest.Until(t, "all readers find something again", all)
-		t.Logf("Meilisearch was away for %v; all readers found something %v after that", back.Sub(killed).Round(time.Millisecond), time.Since(back).Round(time.Millisecond))
+		caddytest.Until(t, what, func() bool {
+			for i := range rounds {
+				if rounds[i].Load() == 0 {
+					return false
+				}
+			}
+			return true
+		})
+	}
+	again("all readers find something")
+	for _, fault := range []struct {
+		name    string
+		do      func(*testing.T)
+		undo    func(*testing.T)
+		refused bool
+	}{
+		{"killed", m.kill, m.restart, false},
+		{"stopped", m.stop, m.restart, false},
+		{"emptied", m.empty, m.refound, false},
+		{"without keys", m.revoke, m.grant, true},
+		{"killed again", m.kill, m.restart, false},
+	} {
+		before, denied := failed.Load(), refused.Load()
+		fault.do(t)
+		caddytest.Until(t, "searches fail", func() bool { return failed.Load() > before+readers })
+		if fault.refused != (refused.Load() > denied) {
+			t.Errorf("%s: of %d searches, %d were refused", fault.name, failed.Load()-before, refused.Load()-denied)
+		}
+		ended := time.Unix(0, latest.Load())
+		fault.undo(t)
+		back := time.Now()
+		again("all readers find something again")
+		t.Logf("%s: Meilisearch was away for %v; all readers found something %v after that", fault.name, back.Sub(ended).Round(time.Millisecond), time.Since(back).Round(time.Millisecond))
+		waitForSections(t, m, acmeSections)
+	}
+	before := failed.Load()
+	m.replaceKeys(t, func() {
+		s.Load(docs, site)
+		again("all searches of the former configuration have ended")
+	})
+	again("all readers find something with the new keys")
+	if n := failed.Load() - before; n > 0 {
+		t.Errorf("%d searches failed while the keys were replaced", n)
 	}
 	close(done)
 	group.Wait()

@@ -37,12 +37,20 @@ type meili interface {
 	// hang leaves every request without an answer, until resume.
 	hang(t *testing.T)
 	resume(t *testing.T)
-	// kill ends the server at once; restart is the same one again.
+	// kill ends the server at once, stop asks it to end; restart is the same
+	// one again.
 	kill(t *testing.T)
+	stop(t *testing.T)
 	restart(t *testing.T)
+	// empty ends the server and removes its data, until refound.
+	empty(t *testing.T)
+	refound(t *testing.T)
 	// revoke takes the keys back, until grant.
 	revoke(t *testing.T)
 	grant(t *testing.T)
+	// replaceKeys makes new keys, and takes the old ones back when reload has
+	// returned.
+	replaceKeys(t *testing.T, reload func())
 	// limit takes an action from the key for indexing; "" gives it all back.
 	limit(t *testing.T, action string)
 }
@@ -80,6 +88,30 @@ func (s *standIn) documents(*testing.T) map[string]int { return s.Indexes() }
 func (s *standIn) resume(*testing.T)                   { s.Break(nil) }
 func (s *standIn) restart(*testing.T)                  { s.Break(nil) }
 func (s *standIn) grant(*testing.T)                    { s.Break(nil) }
+
+func (s *standIn) stop(t *testing.T)    { s.kill(t) }
+func (s *standIn) refound(t *testing.T) { s.restart(t) }
+
+func (s *standIn) empty(t *testing.T) {
+	for uid := range s.Indexes() {
+		s.lose(t, uid)
+	}
+	s.kill(t)
+}
+
+func (s *standIn) replaceKeys(t *testing.T, reload func()) {
+	t.Helper()
+	s.Grant("new", append(without(""), "search")...)
+	t.Setenv("TEST_MEILI_KEY", "new")
+	t.Setenv("TEST_MEILI_SEARCH_KEY", "new")
+	reload()
+	s.Break(func(r *http.Request) *meiliserver.Fault {
+		if r.Header.Get("Authorization") == "Bearer new" {
+			return nil
+		}
+		return &meiliserver.Fault{Status: http.StatusForbidden, Code: "invalid_api_key"}
+	})
+}
 
 func (s *standIn) limit(t *testing.T, action string) {
 	t.Helper()
@@ -225,6 +257,36 @@ func (m *realMeili) resume(t *testing.T) { m.signal(t, syscall.SIGCONT) }
 func (m *realMeili) kill(*testing.T) {
 	_ = m.cmd.Process.Kill()
 	_ = m.cmd.Wait()
+}
+
+func (m *realMeili) stop(t *testing.T) {
+	t.Helper()
+	m.signal(t, syscall.SIGTERM)
+	_ = m.cmd.Wait()
+}
+
+func (m *realMeili) empty(t *testing.T) {
+	t.Helper()
+	m.kill(t)
+	if err := os.RemoveAll(filepath.Join(m.dir, "data")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (m *realMeili) refound(t *testing.T) {
+	t.Helper()
+	m.restart(t)
+	m.grant(t)
+}
+
+func (m *realMeili) replaceKeys(t *testing.T, reload func()) {
+	t.Helper()
+	for _, k := range meiliKeys {
+		_, answer := m.call(t, http.MethodPost, "/keys", map[string]any{"actions": k.actions, "indexes": []string{k.indexes}, "expiresAt": nil})
+		t.Setenv(k.variable, answer["key"].(string))
+	}
+	reload()
+	m.revoke(t)
 }
 
 func (m *realMeili) revoke(t *testing.T) {
