@@ -17,27 +17,21 @@ type Statistics struct {
 	wording *words.Wording
 }
 
-// NewStatistics returns the statistics of the pages of a table, which must not
-// change any more: add to its Clone.
+// NewStatistics returns the statistics of the pages of a table.
 func NewStatistics(t *words.Table, w *words.Wording) *Statistics {
 	s := &Statistics{table: t, wording: w}
-	all := slices.Sorted(maps.Keys(t.Words))
-	places := make([]uint32, len(all))
-	for i, word := range all {
-		places[i] = t.Words[word]
-	}
-	s.total, s.spelling = t.Sections, words.NewList(all, places)
+	s.total, s.spelling = t.Sections, t.Words
 	s.languages = slices.Sorted(maps.Keys(t.Languages))
 	s.find = func(stem string) term { return s.findTerm(words.StemHash(stem)) }
 	return s
 }
 
 func (s *Statistics) findTerm(hash uint32) term {
-	n, ok := s.table.Terms[hash]
-	if !ok {
+	sections, pages := s.table.Term(hash)
+	if pages == 0 {
 		return term{}
 	}
-	return term{hash, int(n[0]), idf(s.total, int(n[0])), idf(s.table.Pages, int(n[1]))}
+	return term{hash, sections, idf(s.total, sections), idf(s.table.Pages, pages)}
 }
 
 // Mark returns a Marker of the words of a query.

@@ -16,11 +16,12 @@ func statistics(t *testing.T, stopWords []string, documents ...*retrieval.Docume
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := words.NewTable()
+	tally := words.NewTable().Tally()
 	for _, d := range documents {
-		table.Add(d)
+		tally.Add(d)
 	}
-	if table, err = words.ReadTable(table.Encode()); err != nil {
+	table, err := words.ReadTable(tally.Table().Encode())
+	if err != nil {
 		t.Fatal(err)
 	}
 	return NewStatistics(table, w)

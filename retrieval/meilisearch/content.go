@@ -123,7 +123,7 @@ func (x *Index) newContent(outlines []*retrieval.Document, before *content, vect
 			before = nil // it is not on disk
 		}
 	}
-	table, known := x.tableFor(outlines, before)
+	tally, known := x.tallyOf(outlines, before)
 	for i, d := range outlines {
 		if _, twice := c.byPage[d.Page]; twice {
 			return nil, fmt.Errorf("two documents are the page %q", d.Page)
@@ -143,21 +143,22 @@ func (x *Index) newContent(outlines []*retrieval.Document, before *content, vect
 		if err != nil {
 			return nil, err
 		}
-		table.Add(full)
+		tally.Add(full)
 	}
 	c.index(x)
 	if err := c.measure(x, before); err != nil {
 		return nil, err
 	}
-	c.table, c.statistics = table, embedded.NewStatistics(table, x.wording)
+	c.table = tally.Table()
+	c.statistics = embedded.NewStatistics(c.table, x.wording)
 	return c, nil
 }
 
-// tableFor returns the table to which the pages that are not in before must be
+// tallyOf returns the tally to which the pages that are not in before must be
 // added, if known is true, or else all pages.
-func (x *Index) tableFor(outlines []*retrieval.Document, before *content) (table *words.Table, known bool) {
+func (x *Index) tallyOf(outlines []*retrieval.Document, before *content) (tally *words.Tally, known bool) {
 	if before == nil {
-		return words.NewTable(), false
+		return words.NewTable().Tally(), false
 	}
 	kept := make(map[string]bool, len(outlines))
 	for _, d := range outlines {
@@ -166,20 +167,20 @@ func (x *Index) tableFor(outlines []*retrieval.Document, before *content) (table
 		}
 	}
 	if 2*len(kept) < len(before.outlines) {
-		return words.NewTable(), false
+		return words.NewTable().Tally(), false
 	}
-	table = before.table.Clone()
+	tally = before.table.Tally()
 	for _, d := range before.outlines {
 		if kept[d.Page] {
 			continue
 		}
 		full, err := x.stored(d)
 		if err != nil {
-			return words.NewTable(), false // the page is no longer on disk
+			return words.NewTable().Tally(), false // the page is no longer on disk
 		}
-		table.Remove(full)
+		tally.Remove(full)
 	}
-	return table, true
+	return tally, true
 }
 
 // find returns the number of a page that is as in an outline.

@@ -66,20 +66,20 @@ func (x *Index) narrow(ctx context.Context, c *content, pages *retrieval.PageSet
 	n := &narrowedSet{content: c, pages: pages, statistics: c.statistics}
 	n.filter, n.filtered = pageFilter(in, out)
 	if len(out) > 0 {
-		table := c.table.Clone()
-		change, count := out, (*words.Table).Remove
+		tally := c.table.Tally()
+		change, count := out, tally.Remove
 		if len(in) < len(out) {
-			table = words.NewTable()
-			change, count = in, (*words.Table).Add
+			tally = words.NewTable().Tally()
+			change, count = in, tally.Add
 		}
 		for _, d := range change {
 			full, err := x.whole(ctx, c, d)
 			if err != nil {
 				return nil, err
 			}
-			count(table, full)
+			count(full)
 		}
-		n.statistics = embedded.NewStatistics(table, x.wording)
+		n.statistics = embedded.NewStatistics(tally.Table(), x.wording)
 	}
 	x.narrowed.sets = slices.Insert(x.narrowed.sets, 0, n)
 	x.narrowed.sets = x.narrowed.sets[:min(len(x.narrowed.sets), maxNarrowed)]

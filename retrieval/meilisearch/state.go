@@ -22,7 +22,7 @@ import (
 // index of the server beside those of the languages.
 const (
 	stateFile   = "meilisearch.state"
-	stateHeader = "caddy-docs state 6\n"
+	stateHeader = "caddy-docs state 7\n"
 	// maxState limits what a damaged state can make us read.
 	maxState = 1 << 30
 )

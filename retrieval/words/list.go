@@ -1,6 +1,7 @@
 package words
 
 import (
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -20,7 +21,7 @@ type List struct {
 func NewList(words []string, places []uint32) *List {
 	order := make([]uint32, 0, len(words))
 	for i, n := range places {
-		if n > 0 && strings.ContainsFunc(words[i], isLetter) {
+		if n > 0 && listed(words[i]) {
 			order = append(order, uint32(i))
 		}
 	}
@@ -37,6 +38,45 @@ func NewList(words []string, places []uint32) *List {
 	}
 	l.text, l.ends, l.places = strings.Clone(text.String()), slices.Clip(l.ends), slices.Clip(l.places)
 	return l
+}
+
+// listed reports whether a list has a word.
+func listed(word string) bool { return strings.ContainsFunc(word, isLetter) }
+
+// with returns a list in which words have more places, or less where a sum
+// overflows.
+func (l *List) with(more map[string]uint32) *List {
+	words := slices.Sorted(maps.Keys(more))
+	size := len(l.text)
+	for _, word := range words {
+		size += len(word)
+	}
+	var text strings.Builder
+	text.Grow(size)
+	next := &List{ends: make([]uint32, 0, len(l.ends)+len(words)), places: make([]uint32, 0, len(l.ends)+len(words))}
+	put := func(word string, places uint32) {
+		if places > 0 {
+			text.WriteString(word)
+			next.ends, next.places = append(next.ends, uint32(text.Len())), append(next.places, places)
+		}
+	}
+	i := 0
+	for _, word := range words {
+		for ; i < len(l.ends) && l.word(i) < word; i++ {
+			put(l.word(i), l.places[i])
+		}
+		places := more[word]
+		if i < len(l.ends) && l.word(i) == word {
+			places += l.places[i]
+			i++
+		}
+		put(word, places)
+	}
+	for ; i < len(l.ends); i++ {
+		put(l.word(i), l.places[i])
+	}
+	next.text = text.String()
+	return next
 }
 
 func (l *List) word(i int) string {

@@ -1,26 +1,26 @@
 package words
 
 import (
-	"cmp"
-	"encoding/json"
+	"bytes"
+	"encoding/gob"
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/language"
 )
 
 // Table counts the words of a site: what the ranking needs of all pages when
-// only some are at hand. It has no texts. Pages are added and removed one by
-// one.
+// only some are at hand. It has no texts, and never changes.
 type Table struct {
-	Format    int                       `json:"format"`
-	Pages     int                       `json:"pages"`
-	Sections  int                       `json:"sections"`
-	Mean      Averages                  `json:"mean"`
-	Languages map[language.Language]int `json:"languages"` // pages
-	Words     map[string]uint32         `json:"words"`     // places of each word as it is written
-	Terms     map[uint32]termCount      `json:"terms"`     // by StemHash
+	Pages, Sections int
+	Mean            Averages
+	Languages       map[language.Language]int // pages
+	Words           *List                     // as they are written
+	stems           []uint32                  // the StemHash of each, in order
+	counts          []termCount               // of stems
 }
 
 // termCount is how many sections, and how many pages, hold a term.
@@ -28,23 +28,44 @@ type termCount [2]uint32
 
 // NewTable returns the table of a site without pages.
 func NewTable() *Table {
-	return &Table{Format: tableFormat, Languages: map[language.Language]int{}, Words: map[string]uint32{}, Terms: map[uint32]termCount{}}
+	return &Table{Languages: map[language.Language]int{}, Words: &List{}}
 }
 
-// Clone returns a copy, which can be changed.
-func (t *Table) Clone() *Table {
-	c := *t
-	c.Languages, c.Words, c.Terms = maps.Clone(t.Languages), maps.Clone(t.Words), maps.Clone(t.Terms)
-	return &c
+// Term returns how many sections, and how many pages, hold a stem.
+func (t *Table) Term(hash uint32) (sections, pages int) {
+	at, ok := slices.BinarySearch(t.stems, hash)
+	if !ok {
+		return 0, 0
+	}
+	return int(t.counts[at][0]), int(t.counts[at][1])
+}
+
+// Tally makes a table of another one, to which pages are added, and from which
+// pages are removed that it has.
+type Tally struct {
+	table *Table
+	words map[string]uint32 // what is added to those of the table; less than 0 overflows
+	terms map[uint32]termCount
+}
+
+// maxTallied bounds the words, and the stems, that wait in a Tally.
+const maxTallied = 1 << 16
+
+// Tally begins with the pages of t, which stays as it is.
+func (t *Table) Tally() *Tally {
+	next := *t
+	next.Languages = maps.Clone(t.Languages)
+	return &Tally{&next, map[string]uint32{}, map[uint32]termCount{}}
 }
 
 // Add counts a page.
-func (t *Table) Add(d *retrieval.Document) { t.count(d, 1) }
+func (y *Tally) Add(d *retrieval.Document) { y.count(d, 1) }
 
-// Remove uncounts a page that was added.
-func (t *Table) Remove(d *retrieval.Document) { t.count(d, -1) }
+// Remove uncounts a page.
+func (y *Tally) Remove(d *retrieval.Document) { y.count(d, -1) }
 
-func (t *Table) count(d *retrieval.Document, by int) {
+func (y *Tally) count(d *retrieval.Document, by int) {
+	t := y.table
 	var lex Lexicon
 	c := Count(d, &lex)
 	t.Pages += by
@@ -56,9 +77,8 @@ func (t *Table) count(d *retrieval.Document, by int) {
 	places := make([]uint32, len(lex.Words))
 	c.Places(places)
 	for i, n := range places {
-		text := lex.Words[i].Text
-		if t.Words[text] += uint32(by) * n; t.Words[text] == 0 {
-			delete(t.Words, text)
+		if text := lex.Words[i].Text; listed(text) {
+			y.words[text] += uint32(by) * n
 		}
 	}
 	hashes := make([]uint32, len(lex.Words))
@@ -82,33 +102,100 @@ func (t *Table) count(d *retrieval.Document, by int) {
 		}
 	}
 	for term, n := range counts {
-		all := t.Terms[term]
-		all[0], all[1] = all[0]+uint32(by)*n[0], all[1]+uint32(by)*n[1]
-		if t.Terms[term] = all; all == (termCount{}) {
-			delete(t.Terms, term)
-		}
+		all := y.terms[term]
+		y.terms[term] = termCount{all[0] + uint32(by)*n[0], all[1] + uint32(by)*n[1]}
+	}
+	if len(y.words) > maxTallied || len(y.terms) > maxTallied {
+		y.merge()
 	}
 }
 
-const tableFormat = 3
+// Table returns the table of all pages, and ends the tally.
+func (y *Tally) Table() *Table {
+	y.merge()
+	return y.table
+}
+
+func (y *Tally) merge() {
+	if len(y.terms) == 0 { // nor are there words
+		return
+	}
+	t := y.table
+	t.Words = t.Words.with(y.words)
+	stems := make([]uint32, 0, len(t.stems)+len(y.terms))
+	counts := make([]termCount, 0, cap(stems))
+	i := 0
+	for _, stem := range slices.Sorted(maps.Keys(y.terms)) {
+		at, ok := slices.BinarySearch(t.stems[i:], stem)
+		at += i
+		stems, counts = append(stems, t.stems[i:at]...), append(counts, t.counts[i:at]...)
+		n := y.terms[stem]
+		if i = at; ok {
+			n[0], n[1] = n[0]+t.counts[at][0], n[1]+t.counts[at][1]
+			i++
+		}
+		if n != (termCount{}) {
+			stems, counts = append(stems, stem), append(counts, n)
+		}
+	}
+	t.stems, t.counts = append(stems, t.stems[i:]...), append(counts, t.counts[i:]...)
+	clear(y.words)
+	clear(y.terms)
+}
+
+// encodedTable is a table as it is stored.
+type encodedTable struct {
+	Pages, Sections int
+	Mean            Averages
+	Languages       map[language.Language]int
+	Text            string
+	Lengths, Places []uint32 // of the words in Text
+	Steps           []uint32 // from each stem's hash to the next
+	Counts          []uint32 // two of each stem
+}
 
 // Encode returns the table for ReadTable.
 func (t *Table) Encode() []byte {
-	data, err := json.Marshal(t)
-	if err != nil {
+	e := encodedTable{Pages: t.Pages, Sections: t.Sections, Mean: t.Mean, Languages: t.Languages, Text: t.Words.text, Places: t.Words.places}
+	last := uint32(0)
+	for _, end := range t.Words.ends {
+		e.Lengths, last = append(e.Lengths, end-last), end
+	}
+	last = 0
+	for i, stem := range t.stems {
+		e.Steps, last = append(e.Steps, stem-last), stem
+		e.Counts = append(e.Counts, t.counts[i][:]...)
+	}
+	var out bytes.Buffer
+	if err := gob.NewEncoder(&out).Encode(e); err != nil {
 		panic("words: " + err.Error()) // numbers and words always have a form
 	}
-	return data
+	return out.Bytes()
 }
 
 // ReadTable reads an encoded table.
 func ReadTable(data []byte) (*Table, error) {
-	var t Table
-	err := json.Unmarshal(data, &t)
-	if err != nil || t.Format != tableFormat || t.Languages == nil || t.Words == nil || t.Terms == nil {
-		return nil, fmt.Errorf("the table of words is damaged, or of another version: %w", cmp.Or(err, fmt.Errorf("format %d", t.Format)))
+	var e encodedTable
+	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(&e); err != nil {
+		return nil, fmt.Errorf("the table of words is damaged: %w", err)
 	}
-	return &t, nil
+	t := NewTable()
+	t.Pages, t.Sections, t.Mean, t.Words = e.Pages, e.Sections, e.Mean, &List{text: e.Text, places: e.Places}
+	maps.Copy(t.Languages, e.Languages)
+	last := uint32(0)
+	for _, n := range e.Lengths {
+		last += min(n, uint32(len(e.Text))-last)
+		t.Words.ends = append(t.Words.ends, last)
+	}
+	if int(last) != len(e.Text) || len(e.Places) != len(e.Lengths) || len(e.Counts) != 2*len(e.Steps) {
+		return nil, errors.New("the table of words is damaged")
+	}
+	last = 0
+	for i, n := range e.Steps {
+		last += n
+		t.stems, t.counts = append(t.stems, last), append(t.counts, termCount(e.Counts[2*i:]))
+	}
+	return t, nil
 }
 
 // Average is the mean length of a field, empty ones left out.
