@@ -497,6 +497,9 @@ func (s *manySites) Sites() []Site { return slices.Clone(s.sites) }
 // Of a thousand sites, the first page has those that need someone, and each
 // visitor sees their own.
 func TestTheFirstPageBeginsWithWhatNeedsSomeone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work of one goroutine")
+	}
 	s := &manySites{twoOrganizations: twoOrganizations{store: recorded(t)}}
 	var events []insights.Event
 	for i := range 1000 {

@@ -265,6 +265,9 @@ func TestSearchesByKind(t *testing.T) {
 // The rarer queries of a site are not looked at where the totals show that they
 // can't be among the first: the result must be the same.
 func TestSearchesAreThoseOfAFullCount(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work of one goroutine")
+	}
 	onBoth(t, func(t *testing.T, s *insights.Store) {
 		random := rand.New(rand.NewPCG(1, 2))
 		zipf := rand.NewZipf(random, 1.2, 3, 299)

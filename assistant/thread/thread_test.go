@@ -91,6 +91,9 @@ func TestOwnersAreHashedWithTheirSite(t *testing.T) {
 }
 
 func TestThreadsAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work of one goroutine")
+	}
 	for name, turn := range map[string]Turn{
 		"short":                     {Question: "q", Answer: "a"},
 		"long text":                 {Question: strings.Repeat("q", 400_000), Answer: strings.Repeat("a", 400_000)},

@@ -38,6 +38,9 @@ func oddValues(n int) []string {
 // The property that FuzzNoValueChangesAFilter has, against a server's own
 // parser: each value finds the one page that has it.
 func TestEachOddValueFindsItsPageAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work of one goroutine")
+	}
 	t.Parallel()
 	o := Options{Site: "acme", Dir: t.TempDir(), Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Prefix: "docs"}
 	if o.Key = os.Getenv("MEILISEARCH_KEY"); os.Getenv("MEILISEARCH_URL") != "" {

@@ -236,6 +236,9 @@ func TestStrangersPagesAreKnown(t *testing.T) {
 }
 
 func TestTheMemoryIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work of one goroutine")
+	}
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "addresses.bin")
 	m := moved.Open(path, slog.Default())
