@@ -42,19 +42,6 @@ type Embedder struct {
 
 var _ retrieval.Embedder = (*Embedder)(nil)
 
-// prefixes are what families of models expect before a query and before a
-// passage, from their model cards.
-var prefixes = []struct{ family, query, passage string }{
-	{"nomic-embed", "search_query: ", "search_document: "},
-	{"e5", "query: ", "passage: "},
-	{"multilingual-e5", "query: ", "passage: "},
-	{"mxbai-embed", "Represent this sentence for searching relevant passages: ", ""},
-	{"bge-m3", "", ""},
-	{"bge-", "Represent this sentence for searching relevant passages: ", ""},
-	{"snowflake-arctic-embed", "Represent this sentence for searching relevant passages: ", ""},
-	{"embeddinggemma", "task: search result | query: ", "title: none | text: "},
-}
-
 // NewEmbedder checks the options. It doesn't connect.
 func NewEmbedder(o EmbedderOptions) (*Embedder, error) {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
@@ -64,7 +51,18 @@ func NewEmbedder(o EmbedderOptions) (*Embedder, error) {
 	}
 	em := &Embedder{o: o, endpoint: e}
 	name := strings.ToLower(o.Model[strings.LastIndexByte(o.Model, '/')+1:])
-	for _, p := range prefixes {
+	// What families of models expect before a query and before a passage, from
+	// their model cards.
+	for _, p := range []struct{ family, query, passage string }{
+		{"nomic-embed", "search_query: ", "search_document: "},
+		{"e5", "query: ", "passage: "},
+		{"multilingual-e5", "query: ", "passage: "},
+		{"mxbai-embed", "Represent this sentence for searching relevant passages: ", ""},
+		{"bge-m3", "", ""},
+		{"bge-", "Represent this sentence for searching relevant passages: ", ""},
+		{"snowflake-arctic-embed", "Represent this sentence for searching relevant passages: ", ""},
+		{"embeddinggemma", "task: search result | query: ", "title: none | text: "},
+	} {
 		if strings.HasPrefix(name, p.family) {
 			em.query, em.passage = p.query, p.passage
 			break

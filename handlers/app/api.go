@@ -20,11 +20,16 @@ import (
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 )
 
-// apiPaths are the paths of the parts of the API that checkAPI asks for, by
-// the handlers at the end of their routes.
-var apiPaths = map[string]string{
-	"docs_search":    "/v1/search/%s",
-	"docs_assistant": "/v2/assistant/%s/message",
+// apiPath returns the path of the part of the API that checkAPI asks for, by the
+// handler at the end of its route, "" for others.
+func apiPath(handler string) string {
+	switch handler {
+	case "docs_search":
+		return "/v1/search/%s"
+	case "docs_assistant":
+		return "/v2/assistant/%s/message"
+	}
+	return ""
 }
 
 // serves reports whether the route of an API serves a site.

@@ -225,7 +225,7 @@ func (f *routeSites) walk(routes caddyhttp.RouteList, at place, invoked []string
 				}
 				if h, ok := handler.(interface{ NamedSites() []string }); ok {
 					named := here
-					named.sites, named.path = h.NamedSites(), apiPaths[caddy.GetModuleName(h)]
+					named.sites, named.path = h.NamedSites(), apiPath(caddy.GetModuleName(h))
 					f.name(named)
 					if d, ok := handler.(interface{ OpenTo() string }); ok {
 						named.openTo = d.OpenTo()

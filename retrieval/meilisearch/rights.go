@@ -3,7 +3,6 @@ package meilisearch
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -60,26 +59,6 @@ func (e *keyError) remedy(prefix string) string {
 	return strings.Join(do, "; ")
 }
 
-// right is an action of a server, with a request that needs it and that
-// changes nothing.
-type right struct{ action, method, path string }
-
-// rights are the actions that the key for indexing needs. The server checks
-// the key before the name of an index, and none can have a dot. Whether it may
-// create one shows when it does.
-var rights = []right{
-	{"version", http.MethodGet, "/version"},
-	{"indexes.get", http.MethodGet, "/indexes?limit=1"},
-	{"indexes.delete", http.MethodDelete, "/indexes/%s."},
-	{"documents.get", http.MethodGet, "/indexes/%s./documents?limit=1"},
-	{"documents.add", http.MethodPost, "/indexes/%s./documents"},
-	{"documents.delete", http.MethodDelete, "/indexes/%s./documents/1"},
-	{"settings.get", http.MethodGet, "/indexes/%s./settings"},
-	{"settings.update", http.MethodDelete, "/indexes/%s./settings/stop-words"},
-	{"stats.get", http.MethodGet, "/indexes/%s./stats"},
-	{"tasks.get", http.MethodGet, "/tasks?limit=1"},
-}
-
 // checkRights makes a request for each action that is used, and keeps which
 // are missing. It returns an error if that can't be found out.
 func (s *server) checkRights(ctx context.Context, prefix string) error {
@@ -107,13 +86,22 @@ func (s *server) checkRights(ctx context.Context, prefix string) error {
 			}
 		})
 	}
-	for _, r := range rights {
-		path := r.path
-		if strings.Contains(path, "%s") {
-			path = fmt.Sprintf(path, prefix+"und")
-		}
-		check(r.action, func() error { return s.call(ctx, s.key, r.method, path, nil, nil) })
+	try := func(action, method, path string) {
+		check(action, func() error { return s.call(ctx, s.key, method, path, nil, nil) })
 	}
+	// The server checks the key before the name of an index, and none can have a
+	// dot. Whether the key may create one shows when it does.
+	none := "/indexes/" + prefix + "und."
+	try("version", http.MethodGet, "/version")
+	try("indexes.get", http.MethodGet, "/indexes?limit=1")
+	try("indexes.delete", http.MethodDelete, none)
+	try("documents.get", http.MethodGet, none+"/documents?limit=1")
+	try("documents.add", http.MethodPost, none+"/documents")
+	try("documents.delete", http.MethodDelete, none+"/documents/1")
+	try("settings.get", http.MethodGet, none+"/settings")
+	try("settings.update", http.MethodDelete, none+"/settings/stop-words")
+	try("stats.get", http.MethodGet, none+"/stats")
+	try("tasks.get", http.MethodGet, "/tasks?limit=1")
 	check("indexes.swap", func() error {
 		// A swap needs two indexes.
 		return s.call(ctx, s.key, http.MethodPost, "/swap-indexes", []byte(`[{"indexes":["`+prefix+`und"]}]`), nil)

@@ -160,12 +160,8 @@ func (s *replica) searchServer(ctx context.Context, c *content, q retrieval.Quer
 	return hits, keywordOnly, err
 }
 
-// slim are the attributes of a section whose page is in the data folder.
-// pageAttributes are those of others.
-var (
-	slim           = []string{"page", "section"}
-	pageAttributes = []string{"page", "section", "title", "description", "keywords", "heading", "headings", "level", "anchor", "text"}
-)
+// pageAttributes are those of a section whose page is not in the data folder.
+var pageAttributes = []string{"page", "section", "title", "description", "keywords", "heading", "headings", "level", "anchor", "text"}
 
 // find returns what a server finds by keywords and, at the same time, by
 // vectors.
@@ -340,7 +336,7 @@ func (s *replica) indexRequests(c *content, n *narrowedSet, q retrieval.Query, f
 		if c.indexes[uid].view {
 			continue
 		}
-		r := searchRequest{IndexUID: uid, Attributes: slim, Filter: and(filter, n.filter), share: 1}
+		r := searchRequest{IndexUID: uid, Attributes: []string{"page", "section"}, Filter: and(filter, n.filter), share: 1}
 		if c.adopted {
 			r.Attributes = pageAttributes
 		}

@@ -13,42 +13,29 @@ import (
 
 type settings map[string]any
 
-// operators are the settings that an operator may make, with those of ordering
-// that this package doesn't make. A new index gets them from the one that it
-// replaces.
-var operators = append([]string{"dictionary", "distinctAttribute", "faceting", "nonSeparatorTokens", "searchCutoffMs", "separatorTokens", "sortableAttributes"}, ordering...)
-
-// filterable are the attributes of filters, sorted as the server returns them.
-var filterable = []string{"language", "page", "tags", "version"}
-
 // termsOf are the attributes that are searched where this package ranks.
 var termsOf = []string{"terms.title", "terms.heading", "terms.text"}
 
-// displayed are the attributes of a view, sorted as the server returns them.
-var displayed = []string{
-	"anchor", "breadcrumbs", "description", "heading", "headings", "id", "keywords", "language", "level", "page", "path", "section",
-	"tags", "text", "title", "url", "version",
-}
-
-// locales are the server's names of languages written without spaces. It must
-// know the language to find the words of a view.
-var locales = map[string]string{"ja": "jpn", "zh": "cmn", "ko": "kor", "th": "tha", "km": "khm"}
-
-// settingsOf returns the settings of an index that this package makes.
+// settingsOf returns the settings of an index that this package makes, lists
+// sorted as the server returns them.
 func (x *Index) settingsOf(ix *languageIndex) settings {
 	s := settings{
-		"filterableAttributes": filterable,
+		"filterableAttributes": []string{"language", "page", "tags", "version"}, // of filters
 		"pagination":           settings{"maxTotalHits": 1000},
 	}
 	byServer := x.options.ServerRanking && !ix.view
 	if byServer || ix.view {
 		s["searchableAttributes"] = searchable
-		if l := locales[ix.language]; l != "" {
+		// The server must know a language written without spaces to find its words.
+		if l := map[string]string{"ja": "jpn", "zh": "cmn", "ko": "kor", "th": "tha", "km": "khm"}[ix.language]; l != "" {
 			s["localizedAttributes"] = []settings{{"locales": []string{l}, "attributePatterns": []string{"*"}}}
 		}
 	}
 	if ix.view {
-		s["displayedAttributes"] = displayed
+		s["displayedAttributes"] = []string{
+			"anchor", "breadcrumbs", "description", "heading", "headings", "id", "keywords", "language", "level", "page", "path", "section",
+			"tags", "text", "title", "url", "version",
+		}
 		s["distinctAttribute"] = "page"
 		s["stopWords"] = []string{}
 		s["typoTolerance"] = settings{"disableOnNumbers": true} // 2.11 is not 2.12
@@ -134,9 +121,10 @@ func contains(have, want any) bool {
 	return true
 }
 
-// keep adds what an operator has set in an index that a new one replaces.
+// keep adds what an operator has set in an index that a new one replaces: also
+// those of ordering that this package doesn't make.
 func (s settings) keep(live settings) settings {
-	for _, name := range operators {
+	for _, name := range append([]string{"dictionary", "distinctAttribute", "faceting", "nonSeparatorTokens", "searchCutoffMs", "separatorTokens", "sortableAttributes"}, ordering...) {
 		if _, made := s[name]; !made && live[name] != nil {
 			s[name] = live[name]
 		}
