@@ -3,9 +3,16 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
+	"sync/atomic"
+	"time"
 
 	"github.com/caddy-docs/caddy-docs/bench/answers"
 	"github.com/caddy-docs/caddy-docs/bench/ranking"
@@ -57,7 +64,7 @@ func (b *bench) benchQuality(ctx context.Context, m *meilisearchServer) error {
 		}
 		sets = append(sets, hard...)
 	}
-	var rows [][]string
+	var rows, costs [][]string
 	var opened *pair
 	defer func() { opened.close(m) }()
 	for _, s := range sets {
@@ -73,14 +80,19 @@ func (b *bench) benchQuality(ctx context.Context, m *meilisearchServer) error {
 				row = append(row, "", "", "", "")
 				continue
 			}
-			means, n, err := opened.compare(ctx, &s, vectors, b.short)
+			c, err := opened.compare(ctx, &s, vectors, b.short)
 			if err != nil {
 				return err
 			}
 			if !vectors {
-				row = append(row, fmt.Sprint(opened.sections), fmt.Sprint(n))
+				row = append(row, fmt.Sprint(opened.sections), fmt.Sprint(len(c.took)))
 			}
-			inside, there, server := means[0], means[1], means[2]
+			inside, there, server := c.means[0], c.means[1], c.means[2]
+			p99, most := quantile(c.took, .99), quantile(c.received, 1)
+			costs = append(costs, []string{
+				s.Name, map[bool]string{false: "keywords", true: "with vectors"}[vectors], number(ms(quantile(c.took, .5))),
+				result(ms(p99), "≤ 100", p99 <= 100*time.Millisecond), number(float64(quantile(c.received, .5)) / 1e3), result(float64(most)/1e3, "≤ 60", most <= 60_000),
+			})
 			row = append(row, fmt.Sprintf("%.3f", inside), fmt.Sprintf("%.3f", there),
 				result(there-inside, fmt.Sprintf("≥ −%v", maxLoss), there-inside >= -maxLoss), fmt.Sprintf("%.3f", server))
 		}
@@ -91,6 +103,8 @@ func (b *bench) benchQuality(ctx context.Context, m *meilisearchServer) error {
 			"set", "sections", "queries", "keywords, in the process", "Meilisearch", "difference", "ranking server",
 			"with vectors, in the process", "Meilisearch", "difference", "ranking server",
 		}, rows)
+	table("Searches of the module in that server, one at a time, and what it sends for each",
+		[]string{"set", "by", "p50, ms", "p99, ms", "kB, median", "kB, most"}, costs)
 	return nil
 }
 
@@ -101,6 +115,28 @@ type pair struct {
 	sections      int
 	inside        *embedded.Index
 	there, server *meilisearch.Index
+	// sent is how many bytes the server has sent to there.
+	sent  atomic.Int64
+	proxy *httptest.Server
+}
+
+// compared is what a pair did with the queries of a set.
+type compared struct {
+	means    [3]float64 // nDCG@10 of all indexes
+	took     []time.Duration
+	received []int64 // bytes
+}
+
+// countedBody counts what is read of a body.
+type countedBody struct {
+	io.ReadCloser
+	total *atomic.Int64
+}
+
+func (c countedBody) Read(p []byte) (n int, err error) {
+	n, err = c.ReadCloser.Read(p)
+	c.total.Add(int64(n))
+	return n, err
 }
 
 // qualitySite is the site of the compared indexes.
@@ -121,7 +157,17 @@ func (m *meilisearchServer) open(ctx context.Context, s *ranking.Set) (*pair, er
 	if s.KeywordsOnly {
 		of = nil
 	}
-	var err error
+	target, err := url.Parse(m.url)
+	if err != nil {
+		return nil, err
+	}
+	p.proxy = httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		ModifyResponse: func(r *http.Response) error {
+			r.Body = countedBody{r.Body, &p.sent}
+			return nil
+		},
+	})
 	if p.inside, err = embedded.Open(embedded.Options{}); err != nil {
 		return nil, err
 	}
@@ -129,7 +175,7 @@ func (m *meilisearchServer) open(ctx context.Context, s *ranking.Set) (*pair, er
 		return nil, err
 	}
 	for site, to := range map[string]**meilisearch.Index{qualitySite: &p.there, qualitySite + "server": &p.server} {
-		o := meilisearch.Options{URLs: []string{m.url}, Key: m.key, Site: site, ServerRanking: to == &p.server, Log: slog.New(slog.DiscardHandler)}
+		o := meilisearch.Options{URLs: []string{p.proxy.URL}, Key: m.key, Site: site, ServerRanking: to == &p.server, Log: slog.New(slog.DiscardHandler), Timeouts: meilisearch.Timeouts{Server: time.Minute, Search: time.Minute}}
 		if *to, err = meilisearch.Open(o); err != nil {
 			return nil, err
 		}
@@ -140,9 +186,8 @@ func (m *meilisearchServer) open(ctx context.Context, s *ranking.Set) (*pair, er
 	return p, nil
 }
 
-// compare returns the mean nDCG@10 of all indexes for n queries: with short,
-// for every fourth.
-func (p *pair) compare(ctx context.Context, s *ranking.Set, vectors, short bool) (means [3]float64, n int, err error) {
+// compare searches with the queries of a set: with short, with every fourth.
+func (p *pair) compare(ctx context.Context, s *ranking.Set, vectors, short bool) (c compared, err error) {
 	for i, q := range s.Queries {
 		if len(s.Grades[q.ID]) == 0 || short && i%4 > 0 {
 			continue
@@ -151,16 +196,22 @@ func (p *pair) compare(ctx context.Context, s *ranking.Set, vectors, short bool)
 		if vectors {
 			search.Vector = wordVector(q.Text)
 		}
-		n++
 		for j, index := range []retrieval.Index{p.inside, p.there, p.server} {
+			began, sent := time.Now(), p.sent.Load()
 			hits, err := index.Search(ctx, search)
 			if err != nil {
-				return means, 0, err
+				return c, err
 			}
-			means[j] += (s.NDCG10(q, hits) - means[j]) / float64(n)
+			if index == retrieval.Index(p.there) {
+				c.took, c.received = append(c.took, time.Since(began)), append(c.received, p.sent.Load()-sent)
+			}
+			c.means[j] += s.NDCG10(q, hits)
 		}
 	}
-	return means, n, nil
+	for j := range c.means {
+		c.means[j] /= float64(max(len(c.took), 1))
+	}
+	return c, nil
 }
 
 func (p *pair) close(m *meilisearchServer) {
@@ -170,6 +221,7 @@ func (p *pair) close(m *meilisearchServer) {
 	_ = p.there.Close()
 	_ = p.server.Close()
 	_ = p.inside.Close()
+	p.proxy.Close()
 	m.drop(qualitySite)
 	m.drop(qualitySite + "server")
 }
