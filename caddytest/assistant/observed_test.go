@@ -25,8 +25,9 @@ func TestMetricsTellOfEveryPartAndSurviveAReload(t *testing.T) {
 	s.Ready("acme")
 	byModel(m, map[string]modelserver.Reply{"first": {Status: 500}, "second": {Text: caddytest.ModelAnswer, Cached: 64}})
 	caddytest.Until(t, "the pages have vectors", func() bool {
-		e := caddytest.App(t).Status().Sites[0].Index.Embeddings
-		return e != nil && e.Total > 0 && e.Done == e.Total
+		index := caddytest.App(t).Status().Sites[0].Index
+		e := index.Embeddings // which searches use from the next generation on
+		return e != nil && e.Total > 0 && e.Done == e.Total && index.Generation > 1
 	})
 	// Counters live as long as the process, and tests share it.
 	before := s.Metrics(t)
