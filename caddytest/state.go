@@ -33,6 +33,17 @@ func AllAsked(t testing.TB, site string) {
 	})
 }
 
+// Embedded waits until searches of a new site, the only one, use the vectors of
+// all sections. Its first generation has none.
+func Embedded(t testing.TB) {
+	t.Helper()
+	Until(t, "searches use vectors", func() bool {
+		index := App(t).Status().Sites[0].Index
+		e := index.Embeddings
+		return e != nil && e.Total > 0 && e.Done == e.Total && index.Generation > 1
+	})
+}
+
 // Metrics returns the series of a MetricsSite by name and labels.
 func (s *Server) Metrics(t testing.TB) map[string]float64 {
 	t.Helper()

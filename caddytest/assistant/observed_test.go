@@ -24,11 +24,7 @@ func TestMetricsTellOfEveryPartAndSurviveAReload(t *testing.T) {
 	s := caddytest.Start(t, caddytest.LLM(url, "first", "fallback "+url+" second\nbudget 1000 requests per day")+"\nembedder "+url+" fake-embed", caddytest.MetricsSite(caddytest.AcmeFolder(t)))
 	s.Ready("acme")
 	byModel(m, map[string]modelserver.Reply{"first": {Status: 500}, "second": {Text: caddytest.ModelAnswer, Cached: 64}})
-	caddytest.Until(t, "the pages have vectors", func() bool {
-		index := caddytest.App(t).Status().Sites[0].Index
-		e := index.Embeddings // which searches use from the next generation on
-		return e != nil && e.Total > 0 && e.Done == e.Total && index.Generation > 1
-	})
+	caddytest.Embedded(t)
 	// Counters live as long as the process, and tests share it.
 	before := s.Metrics(t)
 	for _, v := range caddytest.Versions {

@@ -486,10 +486,7 @@ func TestASearchAmongLockedPagesEmbedsItsQueryOnce(t *testing.T) {
 	s := startBehindProxy(t, "embedder "+url+" fake-embed", "root * "+privateFolder(t)+"\ndocs acme\n@outside {\n\tpath /internal/*\n\tnot client_ip private_ranges\n}\nrespond @outside 403\nfile_server\nhandle /metrics {\n\tmetrics\n}")
 	s.Ready("acme")
 	caddytest.AllAsked(t, "acme")
-	caddytest.Until(t, "the pages have vectors", func() bool {
-		e := caddytest.App(t).Status().Sites[0].Index.Embeddings
-		return e != nil && e.Total > 0 && e.Done == e.Total
-	})
+	caddytest.Embedded(t)
 	queries := func() (n float64) {
 		for name, v := range s.Metrics(t) {
 			if strings.HasPrefix(name, "caddy_docs_query_embeddings_total") {
