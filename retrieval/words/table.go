@@ -182,18 +182,20 @@ func ReadTable(data []byte) (*Table, error) {
 	t := NewTable()
 	t.Pages, t.Sections, t.Mean, t.Words = e.Pages, e.Sections, e.Mean, &List{text: e.Text, places: e.Places}
 	maps.Copy(t.Languages, e.Languages)
+	t.Words.ends = make([]uint32, len(e.Lengths))
 	last := uint32(0)
-	for _, n := range e.Lengths {
+	for i, n := range e.Lengths {
 		last += min(n, uint32(len(e.Text))-last)
-		t.Words.ends = append(t.Words.ends, last)
+		t.Words.ends[i] = last
 	}
 	if int(last) != len(e.Text) || len(e.Places) != len(e.Lengths) || len(e.Counts) != 2*len(e.Steps) {
 		return nil, errors.New("the table of words is damaged")
 	}
+	t.stems, t.counts = make([]uint32, len(e.Steps)), make([]termCount, len(e.Steps))
 	last = 0
 	for i, n := range e.Steps {
 		last += n
-		t.stems, t.counts = append(t.stems, last), append(t.counts, termCount(e.Counts[2*i:]))
+		t.stems[i], t.counts[i] = last, termCount(e.Counts[2*i:])
 	}
 	return t, nil
 }
