@@ -195,7 +195,9 @@ func (s *Server) TryLoadJSON(cfg []byte) error {
 			if err != nil {
 				return err
 			}
-			s.Base = "http://localhost:" + port
+			if base := "http://localhost:" + port; base != s.Base { // requests that run meanwhile read it
+				s.Base = base
+			}
 			return nil
 		}
 	}
