@@ -17,36 +17,50 @@ const (
 	shortQuery = 3
 )
 
+// Reading is a query as the statistics of a site read it, for one search.
+type Reading struct {
+	statistics *Statistics
+	query      retrieval.Query
+	parsed     parsedQuery
+}
+
+// Read reads a query.
+func (s *Statistics) Read(q retrieval.Query) *Reading {
+	q.Limit = min(max(q.Limit, 1), retrieval.MaxHits)
+	return &Reading{s, q, s.parse(&q, s.wording)}
+}
+
 // Stems returns the terms of a query, at most n, the rarest first, as they are in
-// the pages of one language; "": in those whose language is not known. Another
-// engine has their Tokens.
-func (s *Statistics) Stems(q retrieval.Query, n int) (in func(tag string) []string) {
-	parsed := s.parse(&q, s.wording).words
+// the pages of one language; "": in those whose language is not known. joined are
+// those of two of its words written as one, which pages may have instead of
+// them. Another engine has their Tokens.
+func (r *Reading) Stems(tag string, n int) (stems, joined []string) {
+	parsed := slices.Clone(r.parsed.words)
 	slices.SortStableFunc(parsed, func(a, b queryWord) int { return cmp.Compare(b.idf*b.trust, a.idf*a.trust) })
-	return func(tag string) (stems []string) {
-		holders := map[string]int{}
-		for i := range parsed {
-			w := &parsed[i]
-			most := 1
-			if w.trust < 1 || len(parsed) <= shortQuery {
-				most = corrections
+	holders := map[string]int{}
+	for i := range parsed {
+		w := &parsed[i]
+		most := 1
+		if w.trust < 1 || len(parsed) <= shortQuery {
+			most = corrections
+		}
+		for rest := w.expansions; len(rest) > 0 && most > 0; most-- {
+			end := slices.IndexFunc(rest, func(e expansion) bool { return e.word != rest[0].word })
+			if end < 0 {
+				end = len(rest)
 			}
-			for rest := w.expansions; len(rest) > 0 && most > 0; most-- {
-				end := slices.IndexFunc(rest, func(e expansion) bool { return e.word != rest[0].word })
-				if end < 0 {
-					end = len(rest)
-				}
-				e := stemIn(rest[:end], tag)
-				rest = rest[end:]
-				if e != nil && len(stems) < n && !slices.Contains(stems, e.stem) {
-					stems = append(stems, e.stem)
-					holders[e.stem] = e.found.holders
-				}
+			e := stemIn(rest[:end], tag)
+			rest = rest[end:]
+			if e != nil && w.joined {
+				joined = append(joined, e.stem)
+			} else if e != nil && len(stems) < n && !slices.Contains(stems, e.stem) {
+				stems = append(stems, e.stem)
+				holders[e.stem] = e.found.holders
 			}
 		}
-		slices.SortStableFunc(stems, func(a, b string) int { return cmp.Compare(holders[a], holders[b]) })
-		return stems
 	}
+	slices.SortStableFunc(stems, func(a, b string) int { return cmp.Compare(holders[a], holders[b]) })
+	return stems, joined
 }
 
 // stemIn returns what a word is in the pages of a language, nil if none has it,
@@ -64,9 +78,7 @@ func stemIn(word []expansion, tag string) (found *expansion) {
 
 // Wanted returns the language of the pages that a query wants, "" if it wants
 // none in particular.
-func (s *Statistics) Wanted(q *retrieval.Query) string {
-	return new(s.parse(q, s.wording)).wanted(q)
-}
+func (r *Reading) Wanted() string { return r.parsed.wanted(&r.query) }
 
 // IDF adds up that of terms that Stems has returned.
 func (s *Statistics) IDF(stems []string) (sum float64) {

@@ -83,16 +83,15 @@ const unranked = .5
 // Rank returns hits from what another engine found, ranked as Index.Search
 // does: scored by the same words, fused with the similarities given. mean is
 // the mean similarity of all sections. ratio is the weight of vectors, see
-// Options.SemanticRatio.
-func (s *Statistics) Rank(q retrieval.Query, found []FoundPage, mean, ratio float64) []retrieval.Hit {
-	q.Limit = min(max(q.Limit, 1), retrieval.MaxHits)
-	p := s.parse(&q, s.wording)
-	g := s.candidates(&p, found)
+// Options.SemanticRatio. A Reading ranks once.
+func (r *Reading) Rank(found []FoundPage, mean, ratio float64) []retrieval.Hit {
+	q, p := &r.query, &r.parsed
+	g := r.statistics.candidates(p, found)
 	x := &scratch{}
-	g.scoreWords(&p, x)
-	scopes := g.judge(&q, &p)
+	g.scoreWords(p, x)
+	scopes := g.judge(q, p)
 	allowed := g.filtered(q.Filter, scopes)
-	g.rank(&p, scopes, allowed, x)
+	g.rank(p, scopes, allowed, x)
 	x.similarity = zeroed(x.similarity, g.sectionCount())
 	similar := &similarity{of: x.similarity, mean: float32(mean), partial: true}
 	for i, f := range found {
@@ -106,7 +105,7 @@ func (s *Statistics) Rank(q retrieval.Query, found []FoundPage, mean, ratio floa
 	if ratio > 0 {
 		g.fuse(similar, scopes, allowed, p.semanticShare(ratio), x)
 	}
-	hits := g.hits(&q, &p, similar, scopes, x)
+	hits := g.hits(q, p, similar, scopes, x)
 	for i := range hits {
 		f := &found[g.byPage[hits[i].Document.Page]]
 		hits[i].Document, hits[i].Section = f.Document, f.Sections[hits[i].Section].Section

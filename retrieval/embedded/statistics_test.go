@@ -31,9 +31,9 @@ func TestStemsAreThoseOfALanguage(t *testing.T) {
 	de, en := page("de/editor", "Editor", "Werkzeuge", "Richte deinen Code ein."), page("en/code", "Code", "Style", "How codes are written.")
 	more := page("en/more", "More", "Codes", "What codes mean.")
 	de.Language, en.Language, more.Language = "de", "en", "en"
-	in := statistics(t, nil, de, en, more).Stems(retrieval.Query{Text: "codes written", Question: true}, 10)
+	read := statistics(t, nil, de, en, more).Read(retrieval.Query{Text: "codes written", Question: true})
 	for tag, want := range map[string][]string{"de": {"cod"}, "en": {"written", "code"}, "ja": {"written", "code"}, "": {"written", "code"}} {
-		if got := in(tag); !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))) {
+		if got, _ := read.Stems(tag, 10); !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))) {
 			t.Errorf("in %q: %q, want %q", tag, got, want)
 		}
 	}
@@ -54,7 +54,8 @@ func TestTokensAreWhatAnotherEngineIsAsked(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var tokens []string
-			for _, stem := range x.Stems(retrieval.Query{Text: c.query, Question: true}, c.n)("") {
+			stems, _ := x.Read(retrieval.Query{Text: c.query, Question: true}).Stems("", c.n)
+			for _, stem := range stems {
 				tokens = append(tokens, words.Token(stem))
 			}
 			if got := strings.Join(tokens, " "); !strings.Contains(got, c.want) || strings.ContainsFunc(got, func(r rune) bool { return r > 'z' || r == '-' }) || strings.Contains(got, "qq") {

@@ -39,7 +39,7 @@ func TestStopWordsOfASite(t *testing.T) {
 	if got, want := search(t, x, retrieval.Query{Text: "acme logging"})[0].Score, search(t, x, retrieval.Query{Text: "logging"})[0].Score; got != want {
 		t.Errorf("the score is %v, that of the query without the word %v", got, want)
 	}
-	if got := statistics(t, []string{"acme"}, x.Documents()...).Stems(retrieval.Query{Text: "where does acme write logging", Question: true}, 10)(""); slices.Contains(got, "acme") {
+	if got, _ := statistics(t, []string{"acme"}, x.Documents()...).Read(retrieval.Query{Text: "where does acme write logging", Question: true}).Stems("", 10); slices.Contains(got, "acme") {
 		t.Errorf("stems: %s", got)
 	}
 	for _, bad := range []string{"", "…", "two words", "file-server"} {

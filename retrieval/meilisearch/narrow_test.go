@@ -117,3 +117,19 @@ func TestPagesWithoutALanguageAreNoOthers(t *testing.T) {
 		}
 	}
 }
+
+// Pages that write two words of a query as one are found beside the others, not
+// instead of them.
+func TestWordsWrittenAsOneAreFoundBesideOthers(t *testing.T) {
+	t.Parallel()
+	var docs []*retrieval.Document
+	for i := range 150 {
+		docs = append(docs, page(fmt.Sprint("p/", i), "Files", "One: How a file of this server is found"))
+	}
+	x := open(t, options(t))
+	replace(t, x, append(docs, page("one", "Fileserver", "One: What the fileserver does")), nil)
+	got := pages(search(t, x, retrieval.Query{Text: "file server", Limit: 100}))
+	if len(got) < 100 || !slices.Contains(got, "one") {
+		t.Errorf("%d pages are found, the one with both as one word: %v", len(got), slices.Contains(got, "one"))
+	}
+}

@@ -33,13 +33,13 @@ func (s settings) beginOrder(live settings) {
 
 // findInOrder returns what the server's own search finds: of each index a list of
 // pages, best first, each with its best section.
-func (s *replica) findInOrder(ctx context.Context, c *content, n *narrowedSet, q retrieval.Query, filter string) (results []result, keywordOnly bool, err error) {
-	requests := s.indexRequests(c, n, q, filter)
+func (s *replica) findInOrder(ctx context.Context, w *wanted) (results []result, keywordOnly bool, err error) {
+	requests := s.indexRequests(w)
 	semantic := false
 	for i := range requests {
 		r := &requests[i]
-		r.Query, r.Limit, r.Distinct, r.RankingScore = q.Text, n.candidates(max(q.Limit, 1), 1), "page", true
-		semantic = s.addVector(r, q, s.site.ratio) || semantic
+		r.Query, r.Limit, r.Distinct, r.RankingScore = w.Text, w.in.candidates(max(w.Limit, 1), 1), "page", true
+		semantic = s.addVector(r, &w.Query, s.site.ratio) || semantic
 	}
 	if semantic {
 		if results, ok, err := s.searchSemantic(ctx, requests); ok || err != nil {
@@ -50,14 +50,15 @@ func (s *replica) findInOrder(ctx context.Context, c *content, n *narrowedSet, q
 		}
 	}
 	results, err = s.search(ctx, s.searchKey, requests)
-	return results, wantsVectors(s.site, c, q), err
+	return results, s.site.wantsVectors(w), err
 }
 
 // inOrder makes hits of a server's results, in its order. Lists of several
 // indexes are merged by score.
-func inOrder(s *replica, c *content, _ *narrowedSet, q retrieval.Query, results []result) ([]retrieval.Hit, error) {
+func (s *replica) inOrder(w *wanted, results []result) ([]retrieval.Hit, error) {
+	c := w.content
 	hits, seen, score := []retrieval.Hit{}, map[string]bool{}, 1.
-	for len(hits) < q.Limit {
+	for len(hits) < w.Limit {
 		var best *result
 		for i := range results {
 			r := &results[i]
@@ -71,7 +72,7 @@ func inOrder(s *replica, c *content, _ *narrowedSet, q retrieval.Query, results 
 		h := &best.Hits[0]
 		best.Hits = best.Hits[1:]
 		at, ok := c.byPage[h.Page] // others are of another generation
-		if !ok || seen[h.Page] || h.Section < 0 || h.Section >= len(c.pages[at].IDs) || q.Pages != nil && !q.Pages.Has(h.Page) || h.Score < q.Threshold {
+		if !ok || seen[h.Page] || h.Section < 0 || h.Section >= len(c.pages[at].IDs) || w.Pages != nil && !w.Pages.Has(h.Page) || h.Score < w.Threshold {
 			continue
 		}
 		seen[h.Page] = true // pages without a value, such as the front page, are not distinct
@@ -81,7 +82,7 @@ func inOrder(s *replica, c *content, _ *narrowedSet, q retrieval.Query, results 
 			d = d.Whole(d)
 			d.Sections = make([]retrieval.Section, len(d.Sections))
 			d.Sections[h.Section] = h.section()
-		case q.Shown == 0 || len(hits) < q.Shown:
+		case w.Shown == 0 || len(hits) < w.Shown:
 			var err error
 			if d, err = s.site.stored(d); err != nil {
 				s.site.lost.Store(true)
@@ -90,7 +91,7 @@ func inOrder(s *replica, c *content, _ *narrowedSet, q retrieval.Query, results 
 		}
 		score = min(score, h.Score)
 		hit := retrieval.Hit{Document: d, Section: h.Section, Score: score}
-		if q.Explain {
+		if w.Explain {
 			hit.Why = []string{fmt.Sprintf("in the order of Meilisearch, whose ranking score is %.4f", h.Score)}
 		}
 		hits = append(hits, hit)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -26,14 +27,21 @@ const (
 	// most as many of the latter with each of the queries.
 	semanticCandidates = 50
 	keywordCandidates  = 240
-	// keywordQueries is with how many queries it is asked by keywords.
-	keywordQueries = 5
-	// leastShare is the share of the IDF that the words have from the last of
+	// keywordQueries is with how many queries it is asked by keywords, and
+	// laterCandidates for how many sections with those after the first.
+	keywordQueries  = 4
+	laterCandidates = 48
+	// searchCalls is in how many calls at a time a server gets the queries of a
+	// search by keywords, or by vectors.
+	searchCalls = 2
+	// leastIDF is the share of the IDF that the words have from the last of
 	// them on.
-	leastShare = .2
+	leastIDF = .2
 	// otherShare is which share of the candidates an index has that is in
-	// another language than the one that is wanted.
+	// another language than the one that is wanted. If none is wanted, or no index
+	// is in it, each has its share of the sections, and at least leastShare.
 	otherShare = .2
+	leastShare = .4
 	// narrowedFactor is how many times more they are asked for if the query is
 	// narrowed to pages that are too many to name, since the server searches all
 	// of them.
@@ -141,11 +149,12 @@ func (s *replica) searchServer(ctx context.Context, c *content, q retrieval.Quer
 	if err != nil {
 		return nil, false, err
 	}
-	find, order := s.find, ranked
+	w := &wanted{q, filter, c, n, n.statistics.Read(q)}
+	find, order := s.find, s.ranked
 	if s.site.options.ServerRanking {
-		find, order = s.findInOrder, inOrder
+		find, order = s.findInOrder, s.inOrder
 	}
-	results, keywordOnly, err := find(ctx, c, n, q, filter)
+	results, keywordOnly, err := find(ctx, w)
 	if err != nil {
 		if (unavailable(err) || unauthorized(err)) && s.failed(began, err) {
 			s.site.log.Warn("a Meilisearch server does not answer; it is asked again when it does", "server", s.url, "error", err)
@@ -156,8 +165,17 @@ func (s *replica) searchServer(ctx context.Context, c *content, q retrieval.Quer
 		}
 		return nil, false, err
 	}
-	hits, err = order(s, c, n, q, results)
+	hits, err = order(w, results)
 	return hits, keywordOnly, err
+}
+
+// wanted is a search of one server.
+type wanted struct {
+	retrieval.Query
+	filter  string
+	content *content
+	in      *narrowedSet
+	reading *embedded.Reading
 }
 
 // pageAttributes are those of a section whose page is not in the data folder.
@@ -165,11 +183,11 @@ var pageAttributes = []string{"page", "section", "title", "description", "keywor
 
 // find returns what a server finds by keywords and, at the same time, by
 // vectors.
-func (s *replica) find(ctx context.Context, c *content, n *narrowedSet, q retrieval.Query, filter string) (results []result, keywordOnly bool, err error) {
-	keyword, semantic := requestsOf(s, c, n, q, filter)
+func (s *replica) find(ctx context.Context, w *wanted) (results []result, keywordOnly bool, err error) {
+	keyword, semantic := s.requestsOf(w)
 	if len(semantic) == 0 {
 		results, err = s.search(ctx, s.searchKey, keyword)
-		return results, wantsVectors(s.site, c, q), err
+		return results, s.site.wantsVectors(w), err
 	}
 	var similar []result
 	var ok bool
@@ -190,9 +208,9 @@ func (s *replica) find(ctx context.Context, c *content, n *narrowedSet, q retrie
 }
 
 // wantsVectors reports whether a search should use vectors.
-func wantsVectors(x *Index, c *content, q retrieval.Query) bool {
+func (x *Index) wantsVectors(w *wanted) bool {
 	o := &x.options
-	return x.ratio > 0 && (q.Vector != nil || o.Embedder != "" || o.Model != "" && c.mean != nil)
+	return x.ratio > 0 && (w.Vector != nil || o.Embedder != "" || o.Model != "" && w.content.mean != nil)
 }
 
 // searchSemantic searches by vectors. Without an error, ok is false if the server
@@ -278,11 +296,34 @@ type hit struct {
 	Score float64 `json:"_rankingScore"`
 }
 
-// search sends requests to a server in one call.
+// search sends requests to a server, in several calls at a time: the server
+// answers those of one call one after the other.
 func (s *server) search(ctx context.Context, key string, requests []searchRequest) ([]result, error) {
-	if len(requests) == 0 {
-		return nil, nil
+	results := make([]result, len(requests))
+	errs := make([]error, min(len(requests), searchCalls))
+	var group sync.WaitGroup
+	for first := range errs {
+		group.Go(func() {
+			var queries []searchRequest
+			for i := first; i < len(requests); i += len(errs) {
+				queries = append(queries, requests[i])
+			}
+			var found []result
+			if found, errs[first] = s.multiSearch(ctx, key, queries); errs[first] != nil {
+				return
+			}
+			for i, r := range queries {
+				found[i].semantic, found[i].share = r.Hybrid != nil, r.share
+				results[first+i*len(errs)] = found[i]
+			}
+		})
 	}
+	group.Wait()
+	return results, cmp.Or(errs...)
+}
+
+// multiSearch sends requests in one call, and returns a result of each.
+func (s *server) multiSearch(ctx context.Context, key string, requests []searchRequest) ([]result, error) {
 	body, err := json.Marshal(map[string]any{"queries": requests})
 	if err != nil {
 		return nil, err
@@ -294,32 +335,25 @@ func (s *server) search(ctx context.Context, key string, requests []searchReques
 	if len(found.Results) < len(requests) {
 		return nil, &ServerError{URL: s.url, Status: http.StatusOK, cause: fmt.Errorf("%d results for %d requests", len(found.Results), len(requests))}
 	}
-	for i := range requests {
-		found.Results[i].semantic, found.Results[i].share = requests[i].Hybrid != nil, requests[i].share
-	}
 	return found.Results, nil
 }
 
 // requestsOf returns keyword and semantic requests. The server's own hybrid
 // search is not used: it compares scores of both kinds, which have different
 // scales.
-func requestsOf(s *replica, c *content, n *narrowedSet, q retrieval.Query, filter string) (keyword, semantic []searchRequest) {
-	stems := n.statistics.Stems(q, maxWords)
-	for _, request := range s.indexRequests(c, n, q, filter) {
-		asked := keywordQueriesOf(n.statistics, stems(strings.TrimPrefix(c.indexes[request.IndexUID].language, "und")))
-		if request.share < 1 {
-			asked = asked[:min(1, len(asked))]
-		}
-		for i, text := range asked {
-			r := request
-			r.Query, r.MatchingStrategy, r.Limit = text, "frequency", n.candidates(keywordCandidates, r.share)
+func (s *replica) requestsOf(w *wanted) (keyword, semantic []searchRequest) {
+	for _, r := range s.indexRequests(w) {
+		tag := strings.TrimPrefix(w.content.indexes[r.IndexUID].language, "und")
+		asked := w.keywordQueries(tag)
+		for i, text := range asked[:min(len(asked), int(math.Ceil(keywordQueries*r.share)))] {
+			k := r
+			k.Query, k.MatchingStrategy, k.Limit = text, "frequency", w.in.candidates(keywordCandidates, r.share)
 			if i > 0 {
-				r.Limit = n.candidates(keywordCandidates/keywordQueries, r.share)
+				k.Limit = w.in.candidates(laterCandidates, r.share)
 			}
-			keyword = append(keyword, r)
+			keyword = append(keyword, k)
 		}
-		r := request
-		if r.Limit, r.RankingScore = n.candidates(semanticCandidates, r.share), true; s.addVector(&r, q, 1) {
+		if r.Limit, r.RankingScore = w.in.candidates(semanticCandidates, r.share), true; s.addVector(&r, &w.Query, 1) {
 			semantic = append(semantic, r)
 		}
 	}
@@ -327,20 +361,23 @@ func requestsOf(s *replica, c *content, n *narrowedSet, q retrieval.Query, filte
 }
 
 // indexRequests returns a request for each index. That of the language that is
-// wanted has most of the candidates.
-func (s *replica) indexRequests(c *content, n *narrowedSet, q retrieval.Query, filter string) (requests []searchRequest) {
-	x := s.site
-	language := n.statistics.Wanted(&q)
-	wanted, unknown := x.uidPrefix+baseLanguage(language), x.uidPrefix+baseLanguage("")
+// wanted has most of the candidates, without one each has its share of them.
+func (s *replica) indexRequests(w *wanted) (requests []searchRequest) {
+	x, c := s.site, w.content
+	language := w.reading.Wanted()
+	first, unknown := x.uidPrefix+baseLanguage(language), x.uidPrefix+baseLanguage("")
 	for _, uid := range slices.Sorted(maps.Keys(c.indexes)) {
 		if c.indexes[uid].view {
 			continue
 		}
-		r := searchRequest{IndexUID: uid, Attributes: []string{"page", "section"}, Filter: and(filter, n.filter), share: 1}
+		r := searchRequest{IndexUID: uid, Attributes: []string{"page", "section"}, Filter: and(w.filter, w.in.filter), share: 1}
 		if c.adopted {
 			r.Attributes = pageAttributes
 		}
-		if language != "" && c.indexes[wanted] != nil && uid != wanted && uid != unknown {
+		switch {
+		case language == "" || c.indexes[first] == nil:
+			r.share = max(leastShare, float64(c.indexes[uid].sections)/float64(c.sections))
+		case uid != first && uid != unknown:
 			r.share = otherShare
 		}
 		requests = append(requests, r)
@@ -350,7 +387,7 @@ func (s *replica) indexRequests(c *content, n *narrowedSet, q retrieval.Query, f
 
 // addVector makes a request a semantic one. ok is false if the index has no
 // vectors for the query.
-func (s *replica) addVector(r *searchRequest, q retrieval.Query, ratio float64) (ok bool) {
+func (s *replica) addVector(r *searchRequest, q *retrieval.Query, ratio float64) (ok bool) {
 	x := s.site
 	dimensions, known := s.now().dimensions[r.IndexUID]
 	switch {
@@ -366,35 +403,46 @@ func (s *replica) addVector(r *searchRequest, q retrieval.Query, ratio float64) 
 	return true
 }
 
-// keywordQueriesOf returns the keyword queries for a search. A server finds only
-// sections with the rarest word of a query, and of words that are equally rare,
-// with all of them. The ranking wants others, too: so it is asked again without
-// the rarest words, and each query has one of those that are equally rare, until
-// the words that are left have little of the IDF.
-func keywordQueriesOf(s *embedded.Statistics, stems []string) (out []string) {
+// keywordQueries returns the keyword queries for the pages of a language. A
+// server finds only sections with the rarest word of a query, and of words that
+// are equally rare, with all of them. The ranking wants others, too: so it is
+// asked for what is written as one word, and again without the rarest words, and
+// each query has one of those that are equally rare, until the words that are
+// left have little of the IDF.
+func (w *wanted) keywordQueries(tag string) (out []string) {
+	s := w.in.statistics
+	stems, joined := w.reading.Stems(tag, maxWords)
+	add := func(stems ...string) {
+		for i, stem := range stems {
+			stems[i] = words.Token(stem)
+		}
+		out = append(out, strings.Join(stems, " "))
+	}
 	all := s.IDF(stems)
-	for i, stem := range stems[:min(len(stems), keywordQueries)] {
-		if s.IDF(stems[i:])/all < leastShare {
+	for i, stem := range stems {
+		if s.IDF(stems[i:])/all < leastIDF {
 			break
 		}
 		rest := stems[i+1:]
 		for len(rest) > 0 && s.IDF(rest[:1]) == s.IDF(stems[i:i+1]) {
 			rest = rest[1:]
 		}
-		tokens := []string{words.Token(stem)}
-		for _, other := range rest {
-			tokens = append(tokens, words.Token(other))
+		add(append([]string{stem}, rest...)...)
+		if i == 0 && len(joined) > 0 {
+			add(append(joined[:1:1], stems...)...)
 		}
-		out = append(out, strings.Join(tokens, " "))
 	}
-	return out
+	if len(stems) == 0 && len(joined) > 0 {
+		add(joined[0])
+	}
+	return out[:min(len(out), keywordQueries)]
 }
 
 // ranked makes hits of a server's results.
-func ranked(s *replica, c *content, n *narrowedSet, q retrieval.Query, results []result) ([]retrieval.Hit, error) {
-	x := s.site
+func (s *replica) ranked(w *wanted, results []result) ([]retrieval.Hit, error) {
+	x, c := s.site, w.content
 	mean, lowest := 0.0, 1.0
-	v := embedded.Normalized(q.Vector)
+	v := embedded.Normalized(w.Vector)
 	if len(v) != len(c.mean) || c.mark != x.vectorMark {
 		v = nil
 	}
@@ -409,7 +457,7 @@ func ranked(s *replica, c *content, n *narrowedSet, q retrieval.Query, results [
 		for rank := range r.Hits {
 			h := &r.Hits[rank]
 			at, ok := c.byPage[h.Page] // others are of another generation
-			if !ok || h.Section < 0 || h.Section >= len(c.pages[at].IDs) || q.Pages != nil && !q.Pages.Has(h.Page) {
+			if !ok || h.Section < 0 || h.Section >= len(c.pages[at].IDs) || w.Pages != nil && !w.Pages.Has(h.Page) {
 				continue
 			}
 			section := embedded.FoundSection{Section: h.Section, Rank: rank}
@@ -461,9 +509,9 @@ func ranked(s *replica, c *content, n *narrowedSet, q retrieval.Query, results [
 		}
 		readRanked(data, &list[i])
 	}
-	hits := n.statistics.Rank(q, list, mean, x.ratio)
+	hits := w.reading.Rank(list, mean, x.ratio)
 	for i := range hits {
-		if c.adopted || q.Shown > 0 && i >= q.Shown {
+		if c.adopted || w.Shown > 0 && i >= w.Shown {
 			break
 		}
 		d, err := x.stored(hits[i].Document)
