@@ -162,7 +162,9 @@ func (m *meilisearchServer) open(ctx context.Context, s *ranking.Set) (*pair, er
 		return nil, err
 	}
 	p.proxy = httptest.NewServer(&httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		// The server sends compressed answers in small packets, which delays them.
+		Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 8},
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		ModifyResponse: func(r *http.Response) error {
 			r.Body = countedBody{r.Body, &p.sent}
 			return nil
