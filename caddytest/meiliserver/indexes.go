@@ -127,6 +127,16 @@ func (s *Server) swap(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
+func (s *Server) compact(w http.ResponseWriter, r *http.Request) {
+	uid := r.PathValue("uid")
+	s.enqueue(w, "indexCompaction", uid, map[string]any{"preCompactionSize": "20 KiB", "postCompactionSize": "20 KiB"}, func() map[string]any {
+		if s.indexes[uid] == nil {
+			return problem("index_not_found", uid)
+		}
+		return nil
+	})
+}
+
 // find returns the index in a route, or replies that there is none.
 func (s *Server) find(w http.ResponseWriter, r *http.Request) *index {
 	x := s.indexes[r.PathValue("uid")]

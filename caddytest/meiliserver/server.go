@@ -86,6 +86,7 @@ func New() *Server {
 	mux.HandleFunc("GET /indexes/{uid}/documents", s.getDocuments)
 	mux.HandleFunc("DELETE /indexes/{uid}/documents/{id}", s.deleteDocument)
 	mux.HandleFunc("POST /swap-indexes", s.swap)
+	mux.HandleFunc("POST /indexes/{uid}/compact", s.compact)
 	mux.HandleFunc("GET /tasks", s.listTasks)
 	mux.HandleFunc("GET /tasks/{uid}", s.getTask)
 	mux.HandleFunc("POST /multi-search", s.multiSearch)

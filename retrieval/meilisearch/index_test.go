@@ -447,6 +447,30 @@ func TestSettingsAndIdsStayWhereNothingChanges(t *testing.T) {
 	if s.Calls("POST /swap-indexes") != swaps+1 {
 		t.Error("other settings did not come with a swap")
 	}
+	if n := s.Calls("POST /indexes/*/compact"); n != swaps+1 {
+		t.Errorf("%d indexes were compacted, want those that were filled: %d", n, swaps+1)
+	}
+}
+
+func TestAServerThatCannotCompactIsFilled(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []meiliserver.Fault{{Status: http.StatusNotFound}, {Status: http.StatusForbidden, Code: "invalid_api_key"}} {
+		s := fake(t)
+		s.Break(func(r *http.Request) *meiliserver.Fault {
+			if strings.HasSuffix(r.URL.Path, "/compact") {
+				return &fault
+			}
+			return nil
+		})
+		x := open(t, meilisearch.Options{URLs: []string{s.URL}, Key: s.Key, Site: "acme", Log: quiet()})
+		replace(t, x, site(), nil)
+		if n := s.Calls("POST /indexes/*/compact"); n != 1 {
+			t.Errorf("%d: it was asked %d times", fault.Status, n)
+		}
+		if got := held(s); !maps.Equal(got, map[string]int{"_docs-acme-und": 9}) {
+			t.Errorf("%d: the server holds %v", fault.Status, got)
+		}
+	}
 }
 
 func TestAServerThatIsTooOldIsRefused(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -174,6 +175,11 @@ func (u *update) change(ctx context.Context) error {
 	}
 	if err := u.swap(ctx, swaps); err != nil {
 		return err
+	}
+	for _, filled := range swaps {
+		// Filling left space unused. It stays so if the server can't give it
+		// back, or the key does not permit that.
+		_ = u.task(ctx, http.MethodPost, "/indexes/"+filled.Indexes[1]+"/compact", nil)
 	}
 	unwanted := slices.DeleteFunc(live, func(uid string) bool {
 		// A view is left alone until it is known which pages are public.
