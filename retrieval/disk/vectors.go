@@ -17,8 +17,8 @@ import (
 	"sync"
 )
 
-// Key identifies a text as a model reads it.
-type Key [sha256.Size]byte
+// Key identifies a text as a model reads it: the first half of a SHA-256.
+type Key [sha256.Size / 2]byte
 
 func KeyOf(model, text string) Key {
 	h := sha256.New()
@@ -27,12 +27,13 @@ func KeyOf(model, text string) Key {
 }
 
 // The file of a Vectors has a header (magic, number of dimensions,
-// checksum) and then records of equal size: key, vector as little-endian
-// float32, CRC-32C of both. Records are only appended, so a crash can damage
-// no more than the last one.
+// checksum) and then records of equal size: key in a field of keyField bytes,
+// vector as little-endian float32, CRC-32C of both. Records are only appended,
+// so a crash can damage no more than the last one.
 const (
 	vectorMagic      = "docvec1\n"
 	vectorHeaderSize = len(vectorMagic) + 8
+	keyField         = sha256.Size // earlier releases wrote the whole hash
 	// maxDimensions limits what a damaged header can make us allocate. The
 	// longest embeddings on offer have 4,096 dimensions.
 	maxDimensions = 1 << 16
@@ -113,7 +114,7 @@ func vectorHeader(dimensions int) []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
-func vectorRecordSize(dimensions int) int64 { return int64(sha256.Size + 4*dimensions + 4) }
+func vectorRecordSize(dimensions int) int64 { return int64(keyField + 4*dimensions + 4) }
 
 func intact(record []byte) bool {
 	body := len(record) - 4
@@ -165,7 +166,7 @@ func (c *Vectors) Get(keys []Key) [][]float32 {
 		}
 		vectors[i] = make([]float32, c.dimensions)
 		for j := range vectors[i] {
-			vectors[i][j] = math.Float32frombits(binary.LittleEndian.Uint32(record[sha256.Size+4*j:]))
+			vectors[i][j] = math.Float32frombits(binary.LittleEndian.Uint32(record[keyField+4*j:]))
 		}
 	}
 	return vectors
@@ -239,6 +240,7 @@ func (c *Vectors) write(keys []Key, vectors [][]float32) error {
 func appendVectorRecord(b []byte, key Key, v []float32) []byte {
 	start := len(b)
 	b = append(b, key[:]...)
+	b = append(b, make([]byte, keyField-len(key))...)
 	for _, x := range v {
 		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
 	}

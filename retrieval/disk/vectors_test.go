@@ -1,9 +1,14 @@
 package disk
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -50,6 +55,25 @@ func TestVectorsOutliveTheProcess(t *testing.T) {
 	checkHas(t, c, 0, 2000)
 	if c.Has(numberKey(2000)) || c.Get([]Key{numberKey(2000)})[0] != nil || len(c.offsets) != 2000 {
 		t.Error("the cache has a vector that was never put")
+	}
+}
+
+// Earlier releases wrote a whole SHA-256 where a Key is half of one now.
+func TestVectorsWithWholeHashesAreRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "vectors.bin")
+	data := vectorHeader(2)
+	start := len(data)
+	sum := sha256.Sum256([]byte("1\nmtext"))
+	data = append(data, sum[:]...)
+	for _, x := range []float32{3, 4} {
+		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(x))
+	}
+	data = binary.LittleEndian.AppendUint32(data, crc32.Checksum(data[start:], castagnoli))
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := openVectors(t, path).Get([]Key{KeyOf("m", "text")})[0]; !slices.Equal(got, []float32{3, 4}) {
+		t.Errorf("the vector is %v", got)
 	}
 }
 
