@@ -41,7 +41,7 @@ const (
 	// another language than the one that is wanted. If none is wanted, or no index
 	// is in it, each has its share of the sections, and at least leastShare.
 	otherShare = .2
-	leastShare = .4
+	leastShare = 1. / 3
 	// narrowedFactor is how many times more they are asked for if the query is
 	// narrowed to pages that are too many to name, since the server searches all
 	// of them.
