@@ -30,37 +30,51 @@ func (s *Statistics) Read(q retrieval.Query) *Reading {
 	return &Reading{s, q, s.parse(&q, s.wording)}
 }
 
-// Stems returns the terms of a query, at most n, the rarest first, as they are in
+// Term is a word of a query as another engine is asked for it. The engine has
+// Tokens of stems.
+type Term struct {
+	Stem string
+	// Instead are the stems that pages may have instead of it: of a correction, a
+	// completion or a synonym.
+	Instead []string
+}
+
+// Terms returns the words of a query, at most n, the rarest first, as they are in
 // the pages of one language; "": in those whose language is not known. joined are
-// those of two of its words written as one, which pages may have instead of
-// them. Another engine has their Tokens.
-func (r *Reading) Stems(tag string, n int) (stems, joined []string) {
+// the stems of two of its words written as one.
+func (r *Reading) Terms(tag string, n int) (terms []Term, joined []string) {
 	parsed := slices.Clone(r.parsed.words)
 	slices.SortStableFunc(parsed, func(a, b queryWord) int { return cmp.Compare(b.idf*b.trust, a.idf*a.trust) })
-	holders := map[string]int{}
+	seen := map[string]bool{}
 	for i := range parsed {
 		w := &parsed[i]
 		most := 1
 		if w.trust < 1 || len(parsed) <= shortQuery {
 			most = corrections
 		}
+		var stems []string
 		for rest := w.expansions; len(rest) > 0 && most > 0; most-- {
 			end := slices.IndexFunc(rest, func(e expansion) bool { return e.word != rest[0].word })
 			if end < 0 {
 				end = len(rest)
 			}
-			e := stemIn(rest[:end], tag)
-			rest = rest[end:]
-			if e != nil && w.joined {
-				joined = append(joined, e.stem)
-			} else if e != nil && len(stems) < n && !slices.Contains(stems, e.stem) {
+			if e := stemIn(rest[:end], tag); e != nil && !seen[e.stem] {
+				seen[e.stem] = true
 				stems = append(stems, e.stem)
-				holders[e.stem] = e.found.holders
 			}
+			rest = rest[end:]
+		}
+		switch {
+		case w.joined:
+			joined = append(joined, stems...)
+		case len(stems) > 0 && len(terms) < n:
+			terms = append(terms, Term{stems[0], stems[1:]})
 		}
 	}
-	slices.SortStableFunc(stems, func(a, b string) int { return cmp.Compare(holders[a], holders[b]) })
-	return stems, joined
+	slices.SortStableFunc(terms, func(a, b Term) int {
+		return cmp.Compare(r.statistics.find(a.Stem).holders, r.statistics.find(b.Stem).holders)
+	})
+	return terms, joined
 }
 
 // stemIn returns what a word is in the pages of a language, nil if none has it,
@@ -80,7 +94,7 @@ func stemIn(word []expansion, tag string) (found *expansion) {
 // none in particular.
 func (r *Reading) Wanted() string { return r.parsed.wanted(&r.query) }
 
-// IDF adds up that of terms that Stems has returned.
+// IDF adds up that of stems.
 func (s *Statistics) IDF(stems []string) (sum float64) {
 	for _, stem := range stems {
 		sum += float64(s.find(stem).sectionIDF)

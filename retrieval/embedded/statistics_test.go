@@ -27,13 +27,18 @@ func statistics(t *testing.T, stopWords []string, documents ...*retrieval.Docume
 	return NewStatistics(table, w)
 }
 
-func TestStemsAreThoseOfALanguage(t *testing.T) {
+func TestTermsAreThoseOfALanguage(t *testing.T) {
 	de, en := page("de/editor", "Editor", "Werkzeuge", "Richte deinen Code ein."), page("en/code", "Code", "Style", "How codes are written.")
 	more := page("en/more", "More", "Codes", "What codes mean.")
 	de.Language, en.Language, more.Language = "de", "en", "en"
 	read := statistics(t, nil, de, en, more).Read(retrieval.Query{Text: "codes written", Question: true})
 	for tag, want := range map[string][]string{"de": {"cod"}, "en": {"written", "code"}, "ja": {"written", "code"}, "": {"written", "code"}} {
-		if got, _ := read.Stems(tag, 10); !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))) {
+		var got []string
+		terms, _ := read.Terms(tag, 10)
+		for _, term := range terms {
+			got = append(got, term.Stem)
+		}
+		if !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))) {
 			t.Errorf("in %q: %q, want %q", tag, got, want)
 		}
 	}
@@ -54,9 +59,9 @@ func TestTokensAreWhatAnotherEngineIsAsked(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var tokens []string
-			stems, _ := x.Read(retrieval.Query{Text: c.query, Question: true}).Stems("", c.n)
-			for _, stem := range stems {
-				tokens = append(tokens, words.Token(stem))
+			terms, _ := x.Read(retrieval.Query{Text: c.query, Question: true}).Terms("", c.n)
+			for _, term := range terms {
+				tokens = append(tokens, words.Token(term.Stem))
 			}
 			if got := strings.Join(tokens, " "); !strings.Contains(got, c.want) || strings.ContainsFunc(got, func(r rune) bool { return r > 'z' || r == '-' }) || strings.Contains(got, "qq") {
 				t.Errorf("%q gives %q, want %q", c.query, got, c.want)

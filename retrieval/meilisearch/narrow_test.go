@@ -118,18 +118,30 @@ func TestPagesWithoutALanguageAreNoOthers(t *testing.T) {
 	}
 }
 
-// Pages that write two words of a query as one are found beside the others, not
-// instead of them.
-func TestWordsWrittenAsOneAreFoundBesideOthers(t *testing.T) {
+// What few pages have instead of a word of the query must not hide those that
+// have the word.
+func TestOtherWordsAreFoundBesideThoseOfTheQuery(t *testing.T) {
 	t.Parallel()
 	var docs []*retrieval.Document
 	for i := range 150 {
-		docs = append(docs, page(fmt.Sprint("p/", i), "Files", "One: How a file of this server is found"))
+		docs = append(docs, page(fmt.Sprint("p/", i), "Files", "One: How the file of a server and the config of a backend are found"))
 	}
-	x := open(t, options(t))
-	replace(t, x, append(docs, page("one", "Fileserver", "One: What the fileserver does")), nil)
-	got := pages(search(t, x, retrieval.Query{Text: "file server", Limit: 100}))
-	if len(got) < 100 || !slices.Contains(got, "one") {
-		t.Errorf("%d pages are found, the one with both as one word: %v", len(got), slices.Contains(got, "one"))
+	docs = append(docs, page("joined", "Fileserver", "One: What the fileserver does"), page("synonym", "Upstream", "One: What the upstream does"),
+		page("typed", "Conf", "One: What a conf does"), page("corrected", "Backens", "One: What backens do"))
+	o := options(t)
+	o.Synonyms = [][]string{{"backend", "upstream"}}
+	x := open(t, o)
+	replace(t, x, docs, nil)
+	for query, other := range map[string]string{
+		"file server": "joined",
+		"backend":     "synonym",
+		"upstream":    "synonym",
+		"conf":        "typed",
+		"backenx":     "corrected",
+	} {
+		got := pages(search(t, x, retrieval.Query{Text: query, Limit: 100}))
+		if len(got) < 50 || !slices.Contains(got, other) {
+			t.Errorf("%s: %d pages are found, %s among them: %v", query, len(got), other, slices.Contains(got, other))
+		}
 	}
 }

@@ -28,7 +28,7 @@ const (
 	semanticCandidates = 50
 	keywordCandidates  = 240
 	// keywordQueries is with how many queries it is asked by keywords, and
-	// laterCandidates for how many sections with those after the first.
+	// laterCandidates for how many sections without the rarest words.
 	keywordQueries  = 4
 	laterCandidates = 48
 	// searchCalls is in how many calls at a time a server gets the queries of a
@@ -345,12 +345,9 @@ func (s *replica) requestsOf(w *wanted) (keyword, semantic []searchRequest) {
 	for _, r := range s.indexRequests(w) {
 		tag := strings.TrimPrefix(w.content.indexes[r.IndexUID].language, "und")
 		asked := w.keywordQueries(tag)
-		for i, text := range asked[:min(len(asked), int(math.Ceil(keywordQueries*r.share)))] {
+		for _, q := range asked[:min(len(asked), int(math.Ceil(keywordQueries*r.share)))] {
 			k := r
-			k.Query, k.MatchingStrategy, k.Limit = text, "frequency", w.in.candidates(keywordCandidates, r.share)
-			if i > 0 {
-				k.Limit = w.in.candidates(laterCandidates, r.share)
-			}
+			k.Query, k.MatchingStrategy, k.Limit = q.text, "frequency", w.in.candidates(q.limit, r.share)
 			keyword = append(keyword, k)
 		}
 		if r.Limit, r.RankingScore = w.in.candidates(semanticCandidates, r.share), true; s.addVector(&r, &w.Query, 1) {
@@ -403,20 +400,44 @@ func (s *replica) addVector(r *searchRequest, q *retrieval.Query, ratio float64)
 	return true
 }
 
+// keywordQuery is a query for the keywords of a search, and for how many sections
+// a server is asked with it.
+type keywordQuery struct {
+	text  string
+	limit int
+}
+
 // keywordQueries returns the keyword queries for the pages of a language. A
 // server finds only sections with the rarest word of a query, and of words that
 // are equally rare, with all of them. The ranking wants others, too: so it is
-// asked for what is written as one word, and again without the rarest words, and
-// each query has one of those that are equally rare, until the words that are
-// left have little of the IDF.
-func (w *wanted) keywordQueries(tag string) (out []string) {
+// asked for what pages may have instead of a word, and again without the rarest
+// words, and each query has one of those that are equally rare, until the words
+// that are left have little of the IDF.
+func (w *wanted) keywordQueries(tag string) (out []keywordQuery) {
 	s := w.in.statistics
-	stems, joined := w.reading.Stems(tag, maxWords)
-	add := func(stems ...string) {
-		for i, stem := range stems {
-			stems[i] = words.Token(stem)
+	terms, joined := w.reading.Terms(tag, maxWords)
+	stems := make([]string, len(terms))
+	for i, t := range terms {
+		stems[i] = t.Stem
+	}
+	var instead [][]string
+	for _, stem := range joined {
+		instead = append(instead, append([]string{stem}, stems...))
+	}
+	for i, t := range terms {
+		for _, stem := range t.Instead {
+			other := slices.Clone(stems)
+			other[i] = stem
+			instead = append(instead, other)
 		}
-		out = append(out, strings.Join(stems, " "))
+	}
+	instead = instead[:min(len(instead), keywordQueries/2)]
+	add := func(limit int, stems ...string) {
+		tokens := make([]string, len(stems))
+		for i, stem := range stems {
+			tokens[i] = words.Token(stem)
+		}
+		out = append(out, keywordQuery{strings.Join(tokens, " "), limit})
 	}
 	all := s.IDF(stems)
 	for i, stem := range stems {
@@ -427,13 +448,19 @@ func (w *wanted) keywordQueries(tag string) (out []string) {
 		for len(rest) > 0 && s.IDF(rest[:1]) == s.IDF(stems[i:i+1]) {
 			rest = rest[1:]
 		}
-		add(append([]string{stem}, rest...)...)
-		if i == 0 && len(joined) > 0 {
-			add(append(joined[:1:1], stems...)...)
+		if i > 0 {
+			add(laterCandidates, append([]string{stem}, rest...)...)
+			continue
+		}
+		add(keywordCandidates, append([]string{stem}, rest...)...)
+		for _, list := range instead {
+			add(keywordCandidates/2, list...)
 		}
 	}
-	if len(stems) == 0 && len(joined) > 0 {
-		add(joined[0])
+	if len(stems) == 0 {
+		for _, list := range instead {
+			add(keywordCandidates, list...)
+		}
 	}
 	return out[:min(len(out), keywordQueries)]
 }
