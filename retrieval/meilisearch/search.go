@@ -29,7 +29,7 @@ const (
 	keywordCandidates  = 240
 	// keywordQueries is with how many queries it is asked by keywords, and
 	// laterCandidates for how many sections without the rarest words.
-	keywordQueries  = 4
+	keywordQueries  = 5
 	laterCandidates = 48
 	// searchCalls is in how many calls at a time a server gets the queries of a
 	// search by keywords, or by vectors.
