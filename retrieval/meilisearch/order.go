@@ -50,7 +50,7 @@ func (s *replica) findInOrder(ctx context.Context, w *wanted) (results []result,
 		}
 	}
 	results, err = s.search(ctx, s.searchKey, requests)
-	return results, s.site.wantsVectors(w), err
+	return results, s.wantsVectors(w), err
 }
 
 // inOrder makes hits of a server's results, in its order. Lists of several

@@ -187,7 +187,7 @@ func (s *replica) find(ctx context.Context, w *wanted) (results []result, keywor
 	keyword, semantic := s.requestsOf(w)
 	if len(semantic) == 0 {
 		results, err = s.search(ctx, s.searchKey, keyword)
-		return results, s.site.wantsVectors(w), err
+		return results, s.wantsVectors(w), err
 	}
 	var similar []result
 	var ok bool
@@ -208,9 +208,9 @@ func (s *replica) find(ctx context.Context, w *wanted) (results []result, keywor
 }
 
 // wantsVectors reports whether a search should use vectors.
-func (x *Index) wantsVectors(w *wanted) bool {
-	o := &x.options
-	return x.ratio > 0 && (w.Vector != nil || o.Embedder != "" || o.Model != "" && w.content.mean != nil)
+func (s *replica) wantsVectors(w *wanted) bool {
+	o := &s.site.options
+	return s.site.ratio > 0 && (w.Vector != nil || o.Embedder != "" || o.Model != "" && w.content.mean != nil)
 }
 
 // searchSemantic searches by vectors. Without an error, ok is false if the server
