@@ -420,27 +420,15 @@ func (w *wanted) keywordQueries(tag string) (out []keywordQuery) {
 	for i, t := range terms {
 		stems[i] = t.Stem
 	}
-	var instead [][]string
-	for _, stem := range joined {
-		instead = append(instead, append([]string{stem}, stems...))
-	}
-	for i, t := range terms {
-		for _, stem := range t.Instead {
-			other := slices.Clone(stems)
-			other[i] = stem
-			instead = append(instead, other)
-		}
-	}
-	instead = instead[:min(len(instead), keywordQueries/2)]
-	add := func(limit int, stems ...string) {
+	query := func(limit int, stems ...string) keywordQuery {
 		tokens := make([]string, len(stems))
 		for i, stem := range stems {
 			tokens[i] = words.Token(stem)
 		}
-		out = append(out, keywordQuery{strings.Join(tokens, " "), limit})
+		return keywordQuery{strings.Join(tokens, " "), limit}
 	}
 	all := s.IDF(stems)
-	for i, stem := range stems {
+	for i, stem := range stems[:min(len(stems), keywordQueries)] {
 		if s.IDF(stems[i:])/all < leastIDF {
 			break
 		}
@@ -448,19 +436,22 @@ func (w *wanted) keywordQueries(tag string) (out []keywordQuery) {
 		for len(rest) > 0 && s.IDF(rest[:1]) == s.IDF(stems[i:i+1]) {
 			rest = rest[1:]
 		}
-		if i > 0 {
-			add(laterCandidates, append([]string{stem}, rest...)...)
-			continue
-		}
-		add(keywordCandidates, append([]string{stem}, rest...)...)
-		for _, list := range instead {
-			add(keywordCandidates/2, list...)
+		out = append(out, query(laterCandidates, append([]string{stem}, rest...)...))
+	}
+	var instead []keywordQuery
+	for _, stem := range joined {
+		instead = append(instead, query(keywordCandidates/2, append([]string{stem}, stems...)...))
+	}
+	for i, t := range terms {
+		for _, stem := range t.Instead {
+			other := slices.Clone(stems)
+			other[i] = stem
+			instead = append(instead, query(keywordCandidates/2, other...))
 		}
 	}
-	if len(stems) == 0 {
-		for _, list := range instead {
-			add(keywordCandidates, list...)
-		}
+	out = slices.Insert(out, min(1, len(out)), instead[:min(len(instead), keywordQueries/2)]...)
+	if len(out) > 0 {
+		out[0].limit = keywordCandidates
 	}
 	return out[:min(len(out), keywordQueries)]
 }

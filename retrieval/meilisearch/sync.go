@@ -90,8 +90,8 @@ type update struct {
 	content *content
 	// rewrite writes everything, and to indexes of another owner.
 	rewrite bool
-	// found is what differed.
-	found []string
+	// found is what differed, and filled are the indexes that were swapped in.
+	found, filled []string
 }
 
 // sync makes a server's indexes of the site equal to c. If it is interrupted,
@@ -117,6 +117,11 @@ func (u *update) sync(ctx context.Context) (err error) {
 	}
 	if err := u.finish(ctx, m); err != nil {
 		return err
+	}
+	for _, uid := range u.filled {
+		// Filling left space unused. It stays so if the server can't give it
+		// back, or the key does not permit that. Nobody waits for it.
+		_, _ = u.start(ctx, http.MethodPost, "/indexes/"+uid+"/compact", nil)
 	}
 	u.setOutdated(false)
 	u.updates.Record(nil)
@@ -177,9 +182,7 @@ func (u *update) change(ctx context.Context) error {
 		return err
 	}
 	for _, filled := range swaps {
-		// Filling left space unused. It stays so if the server can't give it
-		// back, or the key does not permit that.
-		_ = u.task(ctx, http.MethodPost, "/indexes/"+filled.Indexes[1]+"/compact", nil)
+		u.filled = append(u.filled, filled.Indexes[1])
 	}
 	unwanted := slices.DeleteFunc(live, func(uid string) bool {
 		// A view is left alone until it is known which pages are public.
