@@ -129,10 +129,12 @@ func (s *Server) swap(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) compact(w http.ResponseWriter, r *http.Request) {
 	uid := r.PathValue("uid")
-	s.enqueue(w, "indexCompaction", uid, map[string]any{"preCompactionSize": "20 KiB", "postCompactionSize": "20 KiB"}, func() map[string]any {
+	details := map[string]any{}
+	s.enqueue(w, "indexCompaction", uid, details, func() map[string]any {
 		if s.indexes[uid] == nil {
 			return problem("index_not_found", uid)
 		}
+		details["preCompactionSize"], details["postCompactionSize"] = "20 KiB", "20 KiB"
 		return nil
 	})
 }

@@ -218,6 +218,7 @@ func (p *peer) await(t *testing.T, begun any, key string) any {
 var changing = []string{
 	"taskUid", "batchUid", "enqueuedAt", "startedAt", "finishedAt", "duration", "createdAt", "updatedAt",
 	"processingTimeMs", "requestUid", "commitSha", "commitDate", "pkgVersion", "rawDocumentDbSize", "avgDocumentSize",
+	"preCompactionSize", "postCompactionSize",
 }
 
 func normal(v any) any {
@@ -463,6 +464,9 @@ func conversation() []step {
 		step{"the first one stays", "GET", "/indexes/" + prefix + "d/settings", "admin", nil, ""},
 		step{"taking it away", "PATCH", "/indexes/" + prefix + "d/settings", "admin", object{"embedders": object{"mine": nil}}, ""},
 		step{"it is gone", "GET", "/indexes/" + prefix + "d/settings", "admin", nil, ""},
+		step{"compacting an index", "POST", "/indexes/" + b + "/compact", "admin", nil, ""},
+		step{"compacting none", "POST", "/indexes/" + prefix + "none/compact", "admin", nil, ""},
+		step{"compacting with a key that may only search", "POST", "/indexes/" + b + "/compact", "search", nil, ""},
 		step{"deleting an index", "DELETE", "/indexes/" + b, "admin", nil, ""},
 		step{"deleting it again", "DELETE", "/indexes/" + b, "admin", nil, ""},
 		step{"deleting with a key that may only search", "DELETE", "/indexes/" + b, "search", nil, ""},

@@ -250,6 +250,7 @@ var actions = []struct{ method, path, action string }{
 	{"GET", `/indexes/[^/]+/stats`, "stats.get"},
 	{"GET", `/tasks(/\d+)?`, "tasks.get"},
 	{"POST", `/swap-indexes`, "indexes.swap"},
+	{"POST", `/indexes/[^/]+/compact`, "indexes.compact"},
 	{"POST", `/multi-search`, "search"},
 }
 
