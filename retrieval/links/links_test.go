@@ -3,6 +3,7 @@ package links
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/url"
 	"path"
@@ -110,17 +111,19 @@ func TestBrokenLinksHaveTheirLine(t *testing.T) {
 // script.
 func TestWithoutAnAnswerNothingIsBroken(t *testing.T) {
 	files := map[string]string{"a.md": "[x](removed), [y](b#nowhere)\n", "b.md": "# B\n\n## Real\n"}
-	for name, m := range map[string]*manual{
-		"down":   {files: files, down: true},
-		"script": {files: files, served: map[string]string{"/b": `<div id="app"></div>`, "/removed": "<h1>An app</h1>"}},
+	for name, test := range map[string]struct {
+		site       manual
+		notChecked int
+	}{
+		"down":   {manual{files: files, down: true}, 2},
+		"script": {manual{files: files, served: map[string]string{"/b": `<div id="app"></div>`, "/removed": "<h1>An app</h1>"}}, 1},
 	} {
-		report, err := Check(t.Context(), m.site(t))
+		report, err := Check(t.Context(), test.site.site(t))
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := map[string]int{"down": 2, "script": 1}[name]
-		if len(report.Broken) != 0 || report.NotChecked != want || len(m.asked) == 0 {
-			t.Errorf("%s: %d broken, %d not checked (want %d), asked %q", name, len(report.Broken), report.NotChecked, want, m.asked)
+		if len(report.Broken) != 0 || report.NotChecked != test.notChecked || len(test.site.asked) == 0 {
+			t.Errorf("%s: %d broken, %d not checked (want %d), asked %q", name, len(report.Broken), report.NotChecked, test.notChecked, test.site.asked)
 		}
 	}
 }
@@ -147,7 +150,7 @@ func TestCodeIsNoLink(t *testing.T) {
 	file := "a\n~~~\n[x](y)\n~~~\n`[q](r)` [s](t) <a href='u&amp;v'>w</a>\n\n[label]: /where\n"
 	var got []string
 	for line, href := range hrefs(withoutCode([]byte(file))) {
-		got = append(got, string(rune('0'+line))+" "+href)
+		got = append(got, fmt.Sprint(line, " ", href))
 	}
 	if want := []string{"5 t", "5 u&v", "7 /where"}; !slices.Equal(got, want) {
 		t.Errorf("links are %q, not %q", got, want)

@@ -118,13 +118,13 @@ func (u *update) sync(ctx context.Context) (err error) {
 	if err := u.finish(ctx, m); err != nil {
 		return err
 	}
+	u.setOutdated(false)
+	u.updates.Record(nil)
 	for _, uid := range u.filled {
 		// Filling left space unused. It stays so if the server can't give it
 		// back, or the key does not permit that. Nobody waits for it.
 		_, _ = u.start(ctx, http.MethodPost, "/indexes/"+uid+"/compact", nil)
 	}
-	u.setOutdated(false)
-	u.updates.Record(nil)
 	return nil
 }
 
