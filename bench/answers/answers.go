@@ -235,15 +235,24 @@ func (s *suite) missed() error {
 	return nil
 }
 
-// row prints a figure and whether it met its target, if it has one.
+// row prints a figure and whether it met its target, if it has one. A miss
+// fails the run.
 func (s *suite) row(what, measured, target string, met bool) {
+	if !met && target != "" {
+		s.failed = append(s.failed, what+": "+measured)
+	}
+	s.time(what, measured, target, met)
+}
+
+// time prints a figure that is the machine's as much as the code's: a miss
+// fails nothing.
+func (s *suite) time(what, measured, target string, met bool) {
 	result := "met"
 	switch {
 	case target == "":
 		result = ""
 	case !met:
 		result = "missed"
-		s.failed = append(s.failed, what+": "+measured)
 	}
 	fmt.Fprintf(s.table, "%s\t%s\t%s\t%s\n", what, measured, target, result)
 }

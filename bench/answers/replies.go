@@ -236,7 +236,7 @@ func (s *suite) checking(ctx context.Context) error {
 	}
 	mean := sum / time.Duration(len(took))
 	s.row("links of the obedient model that stay links", fmt.Sprintf("%d of %d", kept, written), "all", kept == written)
-	s.row(fmt.Sprintf("time of checking a reply (median of %d, %d tokens each)", len(took), tokens/len(took)), fmt.Sprintf("%.3f ms, mean %.3f ms", ms(took[len(took)/2]), ms(mean)), "1 ms", took[len(took)/2] <= time.Millisecond)
+	s.time(fmt.Sprintf("time of checking a reply (median of %d, %d tokens each)", len(took), tokens/len(took)), fmt.Sprintf("%.3f ms, mean %.3f ms", ms(took[len(took)/2]), ms(mean)), "1 ms", took[len(took)/2] <= time.Millisecond)
 	s.row("tokens outside links that wait for a later one", fmt.Sprintf("%d of %d, %d at most", held, outside, longest), "0", held == 0)
 	return nil
 }
