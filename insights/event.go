@@ -9,6 +9,7 @@ const (
 	MCP     = "mcp"     // a tool call
 	Command = "command" // the command line
 	Web     = "web"     // a request for a page
+	Group   = "group"   // what was done in a group of sites, for one of them
 )
 
 // Event is something that a reader did. Exactly one of Search, Click, Reply,

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -8,10 +9,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/crypto/bcrypt"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
+	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -240,6 +243,97 @@ func TestAGroupHasWhatASiteHas(t *testing.T) {
 		events, _ := os.ReadFile(jsonl)
 		return strings.Contains(string(events), `"site":"acme"`) && strings.Contains(string(events), "xylophone")
 	})
+}
+
+// A search of a group counts for the site of its first result, too, a click and
+// a vote for the page's site, and the sites have no more of it.
+func TestWhatIsDoneInAGroupCountsForItsSites(t *testing.T) {
+	docs, blog, jsonl := caddytest.Folder(t, docsPages), caddytest.Folder(t, blogPages), filepath.Join(t.TempDir(), "events")
+	s := caddytest.Start(t, acmeGroup+"insights {\njsonl "+jsonl+"\n}", strings.Replace(twoSites(docs, blog, ""), "\tdocs_mcp acme", "\tdocs_widget acme\n\tdocs_mcp acme", 1))
+	groupReady(t, s)
+	token, _ := requestToken(t, s, "acme", s.Base)
+	for _, r := range []struct{ path, key, body string }{
+		{"/v1/search/acme", "", `{"query":"nine minutes kerosene"}`},
+		{"/v1/search/acme", token, `{"query":"fill the tank"}`},
+		{"/v1/events/acme", token, `{"type":"search","query":"fill the tank","hits":1}`},
+		{"/v1/events/acme", token, `{"type":"click","query":"fill the tank","path":"docs/guide/fuel","position":1}`},
+		{"/v1/feedback/acme", token, `{"path":"blog/launch","rating":"up"}`},
+		{"/v1/mcp/acme", "-", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search","arguments":{"query":"week by week"}}}`},
+		{"/v1/search/acme", "", `{"query":"qwertyuiop"}`},
+		{"/v1/assistant/acme/message", "", `{"fp":"x","messages":[{"role":"user","content":"How long did kerosene burn?"}]}`},
+	} {
+		if got := s.Do(caddytest.Request{Path: r.path, Key: r.key, Body: r.body, Header: map[string]string{"Origin": s.Base}}); got.Status >= 300 {
+			t.Fatalf("%s: %d %s", r.body, got.Status, got.Body)
+		}
+	}
+	// of returns what was recorded for a site, a line for each event.
+	of := func(site string) string {
+		var all []string
+		events, _ := os.ReadFile(jsonl) // it comes with the first event
+		for line := range strings.Lines(string(events)) {
+			var e struct {
+				Kind string
+				insights.Event
+			}
+			if json.Unmarshal([]byte(line), &e) != nil {
+				return "" // it is being written
+			}
+			if e.Site != site || e.Search != nil && e.Search.Query == "kerosene" { // of groupReady
+				continue
+			}
+			what := e.Kind + " " + e.Source
+			switch {
+			case e.Search != nil:
+				what += fmt.Sprintf(" %q %d %t", e.Search.Query, e.Search.Hits, e.Search.Tracked)
+			case e.Click != nil:
+				what += fmt.Sprintf(" %q %s", e.Click.Query, e.Click.Path)
+			case e.Vote != nil:
+				what += " " + e.Vote.Path
+			}
+			if source := e.Source; source == insights.Group && (e.Key != "" || e.Organization != site) {
+				t.Errorf("of the group: %s", line)
+			}
+			all = append(all, what)
+		}
+		slices.Sort(all)
+		return strings.Join(all, "\n")
+	}
+	caddytest.Until(t, "all is recorded", func() bool { return strings.Contains(of("acme"), "reply") })
+	for site, want := range map[string]string{
+		"docs": `click group "fill the tank" guide/fuel
+search group "fill the tank" 1 true`,
+		"blog": `search group "nine minutes kerosene" 1 false
+search group "week by week" 1 false
+vote group launch`,
+	} {
+		if got := of(site); got != want {
+			t.Errorf("%s: got\n%s\nwant\n%s", site, got, want)
+		}
+	}
+
+	// What is erased in the group is erased in its sites.
+	api := caddytest.App(t)
+	store, done, err := api.Recorded().Store(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	searched := func() (in []string) {
+		for _, site := range []string{"acme", "docs"} {
+			top, err := store.Searches(t.Context(), insights.Scope{Organization: site, Site: site}, insights.Query{Period: insights.LastDays(1, time.Now()), Kind: insights.TopSearches})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if slices.ContainsFunc(top, func(q insights.QueryStats) bool { return q.Query == "fill the tank" }) {
+				in = append(in, site)
+			}
+		}
+		return in
+	}
+	caddytest.Until(t, "the searches are stored", func() bool { return slices.Equal(searched(), []string{"acme", "docs"}) })
+	if _, err := api.Erase(t.Context(), "acme", insights.Erasure{Text: "the tank"}); err != nil || len(searched()) > 0 {
+		t.Errorf("erased, %v, it is still in %v", err, searched())
+	}
 }
 
 func TestAGroupHasSitesOfFoldersThatComeLater(t *testing.T) {

@@ -93,7 +93,8 @@ func (a API) report(ctx context.Context, name string, q url.Values) (*Report, er
 }
 
 // Erase deletes what an erasure names, the texts of the conversations
-// included. An empty name means the only site.
+// included, and a text of a group in its sites, too. An empty name means the
+// only site.
 func (a API) Erase(ctx context.Context, name string, e insights.Erasure) (done insights.Erased, err error) {
 	site, err := a.site(name)
 	if err != nil {
@@ -115,6 +116,16 @@ func (a API) Erase(ctx context.Context, name string, e insights.Erasure) (done i
 		if err == nil && t != nil && t.Site == site.Name {
 			err = a.Shared().Threads.Delete(ctx, site.Organization, id)
 		}
+		if err != nil {
+			return done, err
+		}
+	}
+	if site.Members == nil || e.Text == "" {
+		return done, nil
+	}
+	for _, of := range site.Members() {
+		own, err := a.Erase(ctx, of.Name, e)
+		done.Rows, done.Threads = done.Rows+own.Rows, append(done.Threads, own.Threads...)
 		if err != nil {
 			return done, err
 		}

@@ -74,7 +74,7 @@ func newMetrics() *metrics {
 		Attempts:      counter("model_requests_total", "Requests to each model endpoint by outcome (ok, canceled, circuit_open, unreachable, first_token_timeout, idle_timeout, truncated, empty, malformed, unauthorized, rate_limited, bad_request, server_error, content_filter).", "endpoint", "model", "outcome"),
 		AttemptFirst:  seconds("model_first_token_seconds", "Time from a request to a model endpoint to its first token.", "endpoint", "model"),
 		ThreadsFailed: counter("threads_failed_total", "Turns of conversations that could not be stored at once.").WithLabelValues(),
-		Events:        counter("events_total", "Events for the insights by kind (search, click, reply, vote, missing) and source (api, widget, mcp, command, web), recorded or not.", "site", "kind", "source"),
+		Events:        counter("events_total", "Events for the insights by kind (search, click, reply, vote, missing) and source (api, widget, mcp, command, web, group), recorded or not.", "site", "kind", "source"),
 		Answered:      counter("answered_total", "Replies by whether the documentation answered (yes, partly, no).", "site", "answered"),
 		Clicks:        counter("clicks_total", "Clicks on search results.", "site"),
 		Feedback:      counter("feedback_total", "Votes for replies and pages by rating (up, down).", "site", "rating"),

@@ -60,10 +60,16 @@ func (d *agentDocs) search(ctx context.Context, text, language, version string, 
 			Language: h.Document.Language, Version: h.Document.Version,
 		})
 	}
-	s := insights.Search{Query: text, Hits: len(hits), Language: language}
+	s := shown{Search: insights.Search{Query: text, Hits: len(hits), Language: language}}
 	if len(found) > 0 {
-		s.Top = &found[0].Score
-		s.Language = cmp.Or(s.Language, found[0].Document.Language)
+		first := found[0].Document
+		s.Top, s.first = &found[0].Score, first.Source
+		s.Language = cmp.Or(s.Language, first.Language)
+	}
+	for _, h := range found {
+		if h.Document.Source == s.first {
+			s.own++
+		}
 	}
 	key, _ := ctx.Value(ofKeyID).(string)
 	Asker{d.site, insights.MCP, key}.recordSearch(s)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/encoding"
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/insights"
 )
 
@@ -25,12 +26,42 @@ func (a Asker) event() insights.Event {
 	return insights.Event{At: time.Now(), Scope: a.Scope(), Source: a.Source, Key: a.Key}
 }
 
-// searchOf describes a search by its results.
-func searchOf(q *encoding.Search, found []encoding.Result) insights.Search {
-	s := insights.Search{Query: q.Query, Hits: len(found), Language: q.Filter.Language}
-	if len(found) > 0 {
-		s.Top = &found[0].Metadata.Score
-		s.Language = cmp.Or(s.Language, found[0].Metadata.Language)
+// in returns the asker of a site of a group: what a reader does in the group
+// counts there, too. It is false where a doesn't ask a group, or the group has
+// no such site now.
+func (a Asker) in(name string) (Asker, bool) {
+	if a.Members == nil {
+		return Asker{}, false
+	}
+	for _, r := range a.Members() {
+		if r.Name == name {
+			return Asker{Site: r, Source: insights.Group}, true
+		}
+	}
+	return Asker{}, false
+}
+
+// shown is what a search found. In a group, first is the site of the first
+// result, and own how many results are of that site.
+type shown struct {
+	insights.Search
+	first string
+	own   int
+}
+
+// shownOf describes a search by its results.
+func shownOf(q *encoding.Search, found []encoding.Result) shown {
+	s := shown{Search: insights.Search{Query: q.Query, Hits: len(found), Language: q.Filter.Language}}
+	if len(found) == 0 {
+		return s
+	}
+	first := &found[0].Metadata
+	s.Top, s.first = &first.Score, first.Site
+	s.Language = cmp.Or(s.Language, first.Language)
+	for i := range found {
+		if found[i].Metadata.Site == s.first {
+			s.own++
+		}
 	}
 	return s
 }
@@ -38,7 +69,7 @@ func searchOf(q *encoding.Search, found []encoding.Result) insights.Search {
 // Searched records a search that is not part of a typing session.
 func (a Asker) Searched(q *encoding.Search, found []encoding.Result) {
 	if q.Offset == 0 { // no further page of the same search
-		a.recordSearch(searchOf(q, found))
+		a.recordSearch(shownOf(q, found))
 	}
 }
 
@@ -46,14 +77,21 @@ func (a Asker) Searched(q *encoding.Search, found []encoding.Result) {
 // final query that TypedQuery reports.
 func (a Asker) SearchedTyping(q *encoding.Search, found []encoding.Result) {
 	if q.Offset == 0 {
-		a.Recording.shown.Put(shownKey(a.Name, q.Query), searchOf(q, found), 1)
+		a.Recording.shown.Put(shownKey(a.Name, q.Query), shownOf(q, found), 1)
 	}
 }
 
-func (a Asker) recordSearch(s insights.Search) {
+// recordSearch records a search. One of a group counts for the site of its
+// first result, too.
+func (a Asker) recordSearch(s shown) {
 	e := a.event()
-	e.Search = &s
+	e.Search = &s.Search
 	a.Recording.add(e)
+	if of, ok := a.in(s.first); ok {
+		own := s.Search
+		own.Hits = s.own
+		of.recordSearch(shown{Search: own})
+	}
 }
 
 // TypedQuery records the final query of a typing session. tracked is false if
@@ -61,21 +99,28 @@ func (a Asker) recordSearch(s insights.Search) {
 func (a Asker) TypedQuery(query string, hits int, tracked bool) {
 	s, ok := a.Recording.shown.Get(shownKey(a.Name, query))
 	if !ok { // another Caddy answered it
-		s = insights.Search{Query: query, Hits: hits}
+		s.Search = insights.Search{Query: query, Hits: hits}
 	}
 	s.Tracked = tracked
 	a.recordSearch(s)
 }
 
-// Clicked records a click on a result.
+// Clicked records a click on a result. One of a group counts for the page's
+// site, too.
 func (a Asker) Clicked(c insights.Click) {
 	e := a.event()
 	e.Click = &c
 	a.Recording.add(e)
+	name, _, _ := strings.Cut(c.Path, "/")
+	if of, ok := a.in(name); ok {
+		c.Path = reach.Own(name, c.Path)
+		of.Clicked(c)
+	}
 }
 
 // Voted records a vote. It returns false if the vote is for a conversation
-// that is not one of the site.
+// that is not one of the site. One for a page of a group counts for the page's
+// site, too.
 func (a Asker) Voted(ctx context.Context, v insights.Vote) bool {
 	if v.Thread != "" && a.Threads.TTL > 0 {
 		t, err := a.Threads.Read(ctx, a.Organization, v.Thread)
@@ -87,6 +132,11 @@ func (a Asker) Voted(ctx context.Context, v insights.Vote) bool {
 	e := a.event()
 	e.Vote = &v
 	a.Recording.add(e)
+	name, _, _ := strings.Cut(v.Path, "/")
+	if of, ok := a.in(name); ok && v.Thread == "" {
+		v.Path = reach.Own(name, v.Path)
+		of.Voted(ctx, v)
+	}
 	return true
 }
 

@@ -13,7 +13,7 @@ type Recording struct {
 
 	// shown are the last results that the widget was given, to judge the final
 	// query of a typing session by.
-	shown store.Recent[insights.Search]
+	shown store.Recent[shown]
 }
 
 // Recorder is a recorder in use by a configuration; it has none with insights off.
@@ -24,7 +24,7 @@ type Recorder struct {
 
 // NewRecording returns a Recording without a recorder.
 func NewRecording() *Recording {
-	return &Recording{shown: store.Recent[insights.Search]{Max: maxShown}}
+	return &Recording{shown: store.Recent[shown]{Max: maxShown}}
 }
 
 // add counts an event and gives it to the newest recorder.
