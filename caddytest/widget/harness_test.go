@@ -137,8 +137,9 @@ func newStand(t testing.TB) *stand {
 		title, body, _ := strings.Cut(content, "|")
 		files[name] = "<!doctype html><html lang=\"en\"><head><title>" + title + "</title></head><body><main>" + body + "</main></body></html>"
 	}
-	caddy := caddytest.Start(t, caddytest.LLM(modelURL, "fake", "")+"\nkey "+caddytest.Key+" {\n\torigins http://127.0.0.1:*\n}",
-		"http://:0 {\n\tbind 127.0.0.1\n\theader Content-Security-Policy \""+policy+"\"\n\troot "+caddytest.Folder(t, files)+"\n\tdocs acme {\n\t\tclean_urls on\n\t\tsuggestions on\n\t\twidget inject\n\t}\n\ttry_files {path} {path}.html\n\tfile_server\n}\n")
+	notes := caddytest.Folder(t, map[string]string{"rust.html": "<!doctype html><html lang=\"en\"><head><title>Rust</title></head><body><main><h1>Rust</h1><p>It is on the igniter.</p></main></body></html>"})
+	caddy := caddytest.Start(t, caddytest.LLM(modelURL, "fake", "")+"\ngroup all {\n\tsites acme notes\n\torganization acme\n}\nkey "+caddytest.Key+" {\n\torigins http://127.0.0.1:*\n}",
+		"http://notes.test:0 {\n\tbind 127.0.0.1\n\troot "+notes+"\n\tdocs notes {\n\t\turl http://notes.test\n\t\tname \"Acme Notes\"\n\t\torganization acme\n\t}\n\tfile_server\n}\nhttp://:0 {\n\tbind 127.0.0.1\n\tsearch all\n\tdocs_widget all\n\theader Content-Security-Policy \""+policy+"\"\n\troot "+caddytest.Folder(t, files)+"\n\tdocs acme {\n\t\tclean_urls on\n\t\tsuggestions on\n\t\twidget inject\n\t}\n\ttry_files {path} {path}.html\n\tfile_server\n}\n")
 	caddy.Ready("acme")
 	s.caddy = caddy
 	target, err := url.Parse(caddy.Base)
@@ -188,7 +189,9 @@ func (s *stand) serve(w http.ResponseWriter, r *http.Request, proxy http.Handler
 		if err := json.Unmarshal([]byte(r.URL.Query().Get("config")), &config); err != nil {
 			panic(err)
 		}
-		config["site"] = "acme"
+		if config["site"] == nil {
+			config["site"] = "acme"
+		}
 		if all, ok := config["strings"].(map[string]any); ok {
 			for language, texts := range all {
 				all[language] = places(texts.(map[string]any))

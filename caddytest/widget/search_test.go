@@ -417,6 +417,24 @@ func testOpening(t *testing.T, s *stand) {
 		b.is(`text('.ask-mode') === 'Vraag' && text('.mode') === 'Search'`)
 		b.calm()
 	})
+	t.Run("Results of a group name their site in its color", func(t *testing.T) {
+		b := newTab(t, s)
+		b.visit("/", `{"site":"all"}`)
+		b.open()
+		b.write("igniter")
+		b.until(`$$('.page').length === 3`)
+		b.is(`$$('.page').map(p => p.textContent).toSorted().join() === 'Acme Notes › Rust,acme › Configure,acme › Guide › Launch'`)
+		b.is(`$$('.results [role=group]').every(g => g.ariaLabel === g.firstChild.textContent)`)
+		colors := js[[]string](b, `$$('.page').flatMap(p => [...p.querySelectorAll('span')].map((span, i) => i > 0 && getComputedStyle(span).color !== getComputedStyle(p).color ? 'of a folder' : i > 0 ? '' : getComputedStyle(span).color)).filter(c => c)`)
+		if slices.Sort(colors); len(slices.Compact(colors)) != 2 {
+			t.Errorf("colors: %q", colors)
+		}
+		if bad := contrasts(b, ".page span:first-child"); len(bad) > 0 {
+			t.Errorf("contrast: %q", bad)
+		}
+		b.shoot("group")
+		b.calm()
+	})
 	t.Run("A page's menu copies it, and leads to assistants and MCP", func(t *testing.T) {
 		b := newTab(t, s)
 		b.visit("/config", `{"features":["search","page_menu"],"mcp":true}`)

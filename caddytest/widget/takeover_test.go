@@ -208,26 +208,7 @@ func testTakeover(t *testing.T, s *stand) {
 		b.open()
 		b.ask("How do I install in this color?")
 		b.answered()
-		bad := js[[]string](b, `{
-			const canvas = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true })
-			const light = color => {
-				canvas.fillStyle = color
-				canvas.fillRect(0, 0, 1, 1)
-				const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map(v => (v /= 255) <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
-				return .2126 * r + .7152 * g + .0722 * b
-			}
-			const contrast = (a, b) => { const [l, d] = [light(a), light(b)].sort((a, b) => b - a); return (l + .05) / (d + .05) }
-			const bad = []
-			for (const scheme of ['light', 'dark']) for (const accent of ['#ffd400', '#0a7', '#f60', '#2563eb', '#808080', '#000', '#fff', '#7fff00', '#c0f', '#0ff', '#919191', '#f00']) {
-				root().host.style.colorScheme = scheme
-				root().host.style.setProperty('--docs-accent', accent)
-				const [send, link, box] = ['.send', '.answer a', 'dialog'].map(s => getComputedStyle($(s)))
-				for (const [what, ratio] of [['button', contrast(send.color, send.backgroundColor)], ['link', contrast(link.color, box.backgroundColor)]])
-					if (!(ratio >= 4.5)) bad.push(scheme + ' ' + accent + ' ' + what + ' ' + ratio.toFixed(2))
-			}
-			bad
-		}`)
-		if len(bad) > 0 {
+		if bad := contrasts(b, ".answer a"); len(bad) > 0 {
 			t.Errorf("contrast: %q", bad)
 		}
 		b.calm()
@@ -344,4 +325,29 @@ func (b *tab) network(delay float64) {
 	call(b, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: delay != 0})
 	conditions := cdp.Command[network.OverrideNetworkStateParams, cdp.Empty]{Method: "Network.emulateNetworkConditions"}
 	call(b, conditions, network.OverrideNetworkStateParams{Offline: delay < 0, Latency: max(delay, 0), DownloadThroughput: -1, UploadThroughput: -1})
+}
+
+// contrasts returns the accents, light and dark, with which the send button or
+// texts in the box can't be read (WCAG AA).
+func contrasts(b *tab, texts string) []string {
+	b.t.Helper()
+	return js[[]string](b, `{
+		const canvas = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true })
+		const light = color => {
+			canvas.fillStyle = color
+			canvas.fillRect(0, 0, 1, 1)
+			const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map(v => (v /= 255) <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+			return .2126 * r + .7152 * g + .0722 * b
+		}
+		const contrast = (a, b) => { const [l, d] = [light(a), light(b)].sort((a, b) => b - a); return (l + .05) / (d + .05) }
+		const bad = []
+		for (const scheme of ['light', 'dark']) for (const accent of ['#ffd400', '#0a7', '#f60', '#2563eb', '#808080', '#000', '#fff', '#7fff00', '#c0f', '#0ff', '#919191', '#f00']) {
+			root().host.style.colorScheme = scheme
+			root().host.style.setProperty('--docs-accent', accent)
+			const [send, box] = ['.send', 'dialog'].map(s => getComputedStyle($(s)))
+			for (const [what, ratio] of [['button', contrast(send.color, send.backgroundColor)], ...$$(`+quote(texts)+`).map(e => [e.textContent, contrast(getComputedStyle(e).color, box.backgroundColor)])])
+				if (!(ratio >= 4.5)) bad.push(scheme + ' ' + accent + ' ' + what + ' ' + ratio.toFixed(2))
+		}
+		bad
+	}`)
 }

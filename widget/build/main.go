@@ -40,7 +40,7 @@ func run(args []string) error {
 	}
 	for name, content := range files {
 		if strings.HasPrefix(name, "main") || name == "loader.js" {
-			if content, err = repeat(content, 100_000); err != nil {
+			if content, err = repeat(content, 200_000); err != nil {
 				return err
 			}
 		}

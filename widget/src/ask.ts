@@ -188,7 +188,7 @@ export const focus = () => {
 }
 
 export const fillIn = (question?: string | null) => {
-  if (question) input.value = question
+  input.value = question || input.value
 }
 
 export const fresh = () => {

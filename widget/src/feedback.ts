@@ -30,7 +30,7 @@ export const feedback = (rated: (rating: string | null) => object, rating: strin
     send()
     form.hidden = !rating
     // Only a vote down has reasons.
-    put(form, i > 0 && ['wrong', 'incomplete', 'unclear'].map((value, i) => h('label.chip', {}, h('input', { type: 'checkbox', value }), s[T.wrong + i])), h('div.field', {}, note), h('button.chip', {}, s[T.send]))
+    put(form, i && ['wrong', 'incomplete', 'unclear'].map((value, i) => h('label.chip', {}, h('input', { type: 'checkbox', value }), s[T.wrong + i])), h('div.field', {}, note), h('button.chip', {}, s[T.send]))
     form.scrollIntoView({ block: 'nearest' })
   }, `button.icon.${value}`))
   const show = () => buttons.forEach(b => { b.ariaPressed = b.part.contains(rating!) as any })

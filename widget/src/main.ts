@@ -6,7 +6,7 @@ import * as ask from './ask'
 import { feedback } from './feedback'
 import { mainOf, unmark } from './highlight'
 import { icons } from './icons'
-import { adopt, chunk, config, dialog, h, name, press, put, root, s, selected, started } from './parts'
+import { adopt, chunk, config, dialog, h, press, put, root, s, selected, started } from './parts'
 import * as search from './search'
 import type { Mode } from './types'
 
@@ -46,11 +46,8 @@ const room = () => {
 }
 
 const [head] = dialog.children
-const x = head.lastChild as HTMLElement
-name(x, s[T.close])
 dialog.ariaLabel = config.title ?? s[T.search]
-x.onclick = close
-put(head, modes, tools, x)
+put(head, modes, tools, press(s[T.close], icons.close, close))
 dialog.append(search.list, ask.view)
 // A click beside the box closes it, and so does a link that is followed.
 dialog.onclick = e => {
@@ -67,7 +64,7 @@ dialog.onclose = () => {
   emit('close')
 }
 // A phone's keyboard covers the page and leaves its height as it is.
-visualViewport!.addEventListener('resize', () => dialog.style.setProperty('--height', visualViewport!.height * visualViewport!.scale + 'px'))
+visualViewport!.addEventListener('resize', ({ target: v }: any) => dialog.style.setProperty('--height', v.height * v.scale + 'px'))
 
 /** show opens the dialog and shows one of its views. */
 export const show = (wanted: Mode) => {

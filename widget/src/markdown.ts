@@ -158,11 +158,11 @@ const inline = <E extends HTMLElement>(parent: E, text: string, linked = false):
       if (!link) continue
       node = inline(linked || t[1] ? h('span') : anchor(plain(link.href)), link.label, true)
       end = link.end
-    } else if (/[<h]/i.test(t[0])) {
+    } else if (/^[<h]/i.test(t)) {
       if (linked) continue
       const address = plain(t.replace(/[<>]/g, ''))
       node = anchor(address, [address])
-    } else if (/[*_~]/.test(t[0])) {
+    } else if (/^[*_~]/.test(t)) {
       const before = text[from - 1] ?? ' '
       const after = text[end] ?? ' '
       // _ means nothing inside words.

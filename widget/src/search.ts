@@ -13,7 +13,7 @@ type Ranges = [from: number, to: number][]
 interface Item {
   path: string
   metadata: {
-    title: string, heading?: string, breadcrumbs?: string[], url: string, snippet?: string
+    title: string, heading?: string, breadcrumbs?: string[], url: string, snippet?: string, site?: string
     highlights?: { title?: Ranges, heading?: Ranges, snippet?: Ranges }
   }
 }
@@ -45,7 +45,7 @@ export const input = Object.assign(view.querySelector('input')!, {
     const query = input.value.trim()
     if (e.shiftKey && has('ask') && query) return ask()
     // What is still to come is waited for; a question is not asked unseen.
-    const stale = query !== found && (active < 0 || options[active].matches('.result'))
+    const stale = query !== found && (active < 0 || (options[active] as HTMLAnchorElement).href)
     if (stale) await search()
     const chosen = options[active] as HTMLAnchorElement | undefined
     if (!chosen || stale && !chosen.href) return
@@ -67,7 +67,7 @@ const fillList = (parts: Parameters<typeof put>[1][], question?: string) => {
   put(list, asks && action(asking, icons.ask, () => ask(), h('kbd', {}, '⇧↵')), parts)
   options = [...list.querySelectorAll<HTMLElement>('[role=option]')]
   input.ariaExpanded = !!options[0] as any
-  select(question ? Math.min(asks ? 1 : 0, options.length - 1) : -1)
+  select(Math.min(question ? +!!asks : -1, options.length - 1))
 }
 
 const select = (i: number) => {
@@ -82,7 +82,7 @@ const select = (i: number) => {
 
 const action = (text: string | Text, path: string, click: () => void, ...more: Element[]) => h('div.option', { role: 'option', onclick: click }, icon(path), text, more)
 
-const group = (label: string | (Node | string)[], children: Element[]) => {
+const group = (label: string | (Node | string | false)[], children: Element[]) => {
   const heading = h('div.page', { role: 'presentation' }, label)
   return h('div', { role: 'group', ariaLabel: heading.textContent }, heading, children)
 }
@@ -123,12 +123,14 @@ export const search = async (offset?: number) => {
     const hits = +response.headers.get('X-Total-Count')!
     typed = { type: 'search', query, hits }
     fillList([[...Map.groupBy(items, item => item.path.replace(/#.*/, '')).values()].map(own => {
-      const { title, breadcrumbs = [], highlights } = own[0].metadata
-      return group([...breadcrumbs.filter(b => b !== title).map(b => b + ' › '), ...marked(title, highlights?.title)], own.map(option))
+      const { title, breadcrumbs = [], highlights, site = '' } = own[0].metadata
+      // A site among several has a colour by its name.
+      const hue = [...site].reduce((n, c) => (n + c.charCodeAt(0)) * 137 % 360, 0)
+      return group([...breadcrumbs.map((b, i) => b !== title && h('span', { style: !i && hue && `color:oklch(from var(--link) l .15 ${hue})` }, b + ' › ')), ...marked(title, highlights?.title)], own.map(option))
     }), hits > items.length && action(s[T.more], icons.fresh, () => search(items.length))], found)
     if (offset) select(offset + +has('ask'))
     emit('search', { hits }, { query })
-    say(hits ? fill(s[T.count], hits) : fill(s[T.none], query))
+    say(fill(s[hits ? T.count : T.none], hits || query))
   } catch (problem) {
     if (signal.aborted) return
     fillList([], query)
@@ -155,7 +157,7 @@ const option = (item: Item) => {
       // Under a client-side router the page changes without a load, in a while.
       for (const wait of [50, 400, 1500]) setTimeout(arrive, wait, resume)
     },
-  }, h('span.heading', {}, marked(heading, heading === title ? highlights.title : highlights.heading)), h('span.snippet', {}, marked(snippet, highlights.snippet)))
+  }, h('div.heading', {}, marked(heading, heading === title ? highlights.title : highlights.heading)), h('div.snippet', {}, marked(snippet, highlights.snippet)))
   return link
 }
 
@@ -190,10 +192,8 @@ export const focus = (typed: boolean) => {
 }
 
 /** marked is a text with the searched words in <mark>. */
-const marked = (text: string, ranges: Ranges = []) => {
-  let at = 0
-  return [...ranges.flatMap(([from, to]) => [text.slice(at, from), h('mark', {}, text.slice(from, at = to))]), text.slice(at)]
-}
+const marked = (text: string, ranges: Ranges = [], at = 0) =>
+  [...ranges.flatMap(([from, to]) => [text.slice(at, from), h('mark', {}, text.slice(from, at = to))]), text.slice(at)]
 
 interface Resume { path?: string, words?: string[], panel?: boolean }
 
