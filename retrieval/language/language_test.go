@@ -44,6 +44,8 @@ func TestStopWords(t *testing.T) {
 		{German, "warum", true},
 		{French, "comment", true},
 		{Russian, "как", true},
+		{English, "please", true},
+		{Spanish, "favor", true},
 		{Japanese, "the", false},
 		{"vi", "the", false},
 	} {

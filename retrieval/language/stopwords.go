@@ -21,12 +21,12 @@ func (l Language) IsStop(word string) bool {
 
 // asking are words of questions and instructions that bleve's lists lack.
 var asking = map[Language]string{
-	English:    "best can get make need possible use using want way will without",
+	English:    "best can get make need now please possible use using want way will without",
 	German:     "bitte funktioniert geht gibt wann warum wer wieso",
-	French:     "a après avant avoir comment doit dois entre faire fait faut où peut plus pourquoi puis puisse quand quoi si utiliser être",
-	Spanish:    "cuál cuáles cuándo cómo debe debo después dónde hacer porqué puede pueden puedo quién ser si usar usted",
-	Portuguese: "antes deve devo fazer onde pode podem porque posso quais ser sobre uns usar é",
-	Italian:    "cosa deve devo dopo essere fare posso possono prima può quali quando senza usare",
+	French:     "a après avant avoir comment doit dois entre faire fait faut où peut plaît plus pourquoi puis puisse quand quoi si utiliser être",
+	Spanish:    "cuál cuáles cuándo cómo debe debo después dónde favor hacer porqué puede pueden puedo quién ser si usar usted",
+	Portuguese: "antes deve devo favor fazer onde pode podem porque posso quais ser sobre uns usar é",
+	Italian:    "cosa deve devo dopo essere fare favore posso possono prima può quali quando senza usare",
 	Russian:    "какие почему пожалуйста это",
 }
 
