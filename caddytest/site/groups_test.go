@@ -257,6 +257,8 @@ func TestWhatIsDoneInAGroupCountsForItsSites(t *testing.T) {
 		{"/v1/search/acme", token, `{"query":"fill the tank"}`},
 		{"/v1/events/acme", token, `{"type":"search","query":"fill the tank","hits":1}`},
 		{"/v1/events/acme", token, `{"type":"click","query":"fill the tank","path":"docs/guide/fuel","position":1}`},
+		{"/v1/events/acme", token, `{"type":"click","query":"news","path":"blog#blog","position":2}`},
+		{"/v1/events/acme", token, `{"type":"click","query":"news","path":"elsewhere/launch","position":1}`},
 		{"/v1/feedback/acme", token, `{"path":"blog/launch","rating":"up"}`},
 		{"/v1/mcp/acme", "-", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search","arguments":{"query":"week by week"}}}`},
 		{"/v1/search/acme", "", `{"query":"qwertyuiop"}`},
@@ -302,7 +304,8 @@ func TestWhatIsDoneInAGroupCountsForItsSites(t *testing.T) {
 	for site, want := range map[string]string{
 		"docs": `click group "fill the tank" guide/fuel
 search group "fill the tank" 1 true`,
-		"blog": `search group "nine minutes kerosene" 1 false
+		"blog": `click group "news" 
+search group "nine minutes kerosene" 1 false
 search group "week by week" 1 false
 vote group launch`,
 	} {

@@ -41,6 +41,14 @@ func (a Asker) in(name string) (Asker, bool) {
 	return Asker{}, false
 }
 
+// siteOf returns the site that the path of a result of a group begins with.
+func siteOf(path string) string {
+	if i := strings.IndexAny(path, "/#"); i >= 0 {
+		return path[:i]
+	}
+	return path
+}
+
 // shown is what a search found. In a group, first is the site of the first
 // result, and own how many results are of that site.
 type shown struct {
@@ -111,7 +119,7 @@ func (a Asker) Clicked(c insights.Click) {
 	e := a.event()
 	e.Click = &c
 	a.Recording.add(e)
-	name, _, _ := strings.Cut(c.Path, "/")
+	name := siteOf(c.Path)
 	if of, ok := a.in(name); ok {
 		c.Path = reach.Own(name, c.Path)
 		of.Clicked(c)
@@ -132,7 +140,7 @@ func (a Asker) Voted(ctx context.Context, v insights.Vote) bool {
 	e := a.event()
 	e.Vote = &v
 	a.Recording.add(e)
-	name, _, _ := strings.Cut(v.Path, "/")
+	name := siteOf(v.Path)
 	if of, ok := a.in(name); ok && v.Thread == "" {
 		v.Path = reach.Own(name, v.Path)
 		of.Voted(ctx, v)
