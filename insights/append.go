@@ -297,9 +297,10 @@ func (b *batch) addVote(e *Event) error {
 	}
 	const table = "docs_votes (site, at, thread, message, page, rating, reasons, comment, source, state, note)"
 	if v.Thread == "" {
-		if rating == 0 || v.Path == "" {
+		if rating == 0 {
 			return nil
 		}
+		row[4] = cmp.Or(v.Path, "/")
 		b.count(bySource, site, e.At, e.Source, Counts{Up: bit(rating > 0), Down: bit(rating < 0)})
 		return b.add(table, row...)
 	}

@@ -53,7 +53,7 @@ func (p Privacy) Clean(e *Event) bool {
 	case e.Click != nil:
 		c := *e.Click
 		c.Query = p.text(foldQuery(c.Query), maxQuery)
-		c.Path = pageOf(c.Path)
+		c.Path = PageOf(c.Path)
 		c.Position = min(max(c.Position, 1), 1000)
 		e.Click = &c
 	case e.Reply != nil:
@@ -65,7 +65,7 @@ func (p Privacy) Clean(e *Event) bool {
 		for _, s := range []*string{&r.Thread, &r.Message, &r.Outcome, &r.Answered, &r.Model, &r.Language} {
 			*s = cut(*s, maxName)
 		}
-		r.Page, r.Nearest = pageOf(r.Page), pageOf(r.Nearest)
+		r.Page, r.Nearest = PageOf(r.Page), PageOf(r.Nearest)
 		r.Cited = texts(r.Cited, maxPath)
 		r.InputTokens, r.OutputTokens, r.CachedTokens = number(r.InputTokens), number(r.OutputTokens), number(r.CachedTokens)
 		r.FirstToken, r.Took = min(max(r.FirstToken, 0), maxCount), min(max(r.Took, 0), maxCount)
@@ -73,7 +73,7 @@ func (p Privacy) Clean(e *Event) bool {
 	case e.Vote != nil:
 		v := *e.Vote
 		v.Thread, v.Message, v.Rating = cut(v.Thread, maxName), cut(v.Message, maxName), cut(v.Rating, 4)
-		v.Path = pageOf(v.Path)
+		v.Path = PageOf(v.Path)
 		v.Comment = p.text(v.Comment, maxComment)
 		v.Reasons = texts(v.Reasons, 50)
 		if p.NoTexts {
@@ -96,9 +96,9 @@ func (p Privacy) Clean(e *Event) bool {
 	return true
 }
 
-// pageOf returns a path as pages are named: without slashes around it, and
+// PageOf returns a path as pages are named: without slashes around it, and
 // without query and fragment, which may hold anything.
-func pageOf(path string) string {
+func PageOf(path string) string {
 	if i := strings.IndexAny(path, "?#"); i >= 0 {
 		path = path[:i]
 	}
@@ -111,7 +111,7 @@ func addressOf(path string) string {
 	if path == "" {
 		return ""
 	}
-	return short.Bytes("/"+pageOf(path), maxAddress)
+	return short.Bytes("/"+PageOf(path), maxAddress)
 }
 
 // sourceOf returns where a link is: a path, or the scheme and host of another

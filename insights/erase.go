@@ -43,8 +43,8 @@ func (e *Erasure) Check() error {
 // Erased says what was deleted.
 type Erased struct {
 	Rows int64 `json:"rows"`
-	// Threads are the conversations whose texts must be deleted as well, from
-	// where threads are kept.
+	// Threads are the conversations concerned. Their texts are deleted where
+	// threads are kept.
 	Threads []string `json:"threads,omitempty"`
 }
 

@@ -260,6 +260,7 @@ func TestWhatIsDoneInAGroupCountsForItsSites(t *testing.T) {
 		{"/v1/events/acme", token, `{"type":"click","query":"news","path":"blog#blog","position":2}`},
 		{"/v1/events/acme", token, `{"type":"click","query":"news","path":"elsewhere/launch","position":1}`},
 		{"/v1/feedback/acme", token, `{"path":"blog/launch","rating":"up"}`},
+		{"/v1/feedback/acme", token, `{"path":"/docs/?x=1","rating":"down"}`},
 		{"/v1/mcp/acme", "-", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search","arguments":{"query":"week by week"}}}`},
 		{"/v1/search/acme", "", `{"query":"qwertyuiop"}`},
 		{"/v1/assistant/acme/message", "", `{"fp":"x","messages":[{"role":"user","content":"How long did kerosene burn?"}]}`},
@@ -280,7 +281,7 @@ func TestWhatIsDoneInAGroupCountsForItsSites(t *testing.T) {
 			if json.Unmarshal([]byte(line), &e) != nil {
 				return "" // it is being written
 			}
-			if e.Site != site || e.Search != nil && e.Search.Query == "kerosene" { // of groupReady
+			if e.Site != site || e.Search != nil && (e.Search.Query == "kerosene" || e.Search.Query == "x") { // of groupReady
 				continue
 			}
 			what := e.Kind + " " + e.Source
@@ -303,11 +304,22 @@ func TestWhatIsDoneInAGroupCountsForItsSites(t *testing.T) {
 	caddytest.Until(t, "all is recorded", func() bool { return strings.Contains(of("acme"), "reply") })
 	for site, want := range map[string]string{
 		"docs": `click group "fill the tank" guide/fuel
-search group "fill the tank" 1 true`,
+search group "fill the tank" 1 false
+vote group `,
 		"blog": `click group "news" 
 search group "nine minutes kerosene" 1 false
 search group "week by week" 1 false
 vote group launch`,
+		"acme": `click widget "fill the tank" docs/guide/fuel
+click widget "news" blog
+click widget "news" elsewhere/launch
+reply api
+search api "nine minutes kerosene" 2 false
+search api "qwertyuiop" 0 false
+search mcp "week by week" 1 false
+search widget "fill the tank" 1 true
+vote widget blog/launch
+vote widget docs`,
 	} {
 		if got := of(site); got != want {
 			t.Errorf("%s: got\n%s\nwant\n%s", site, got, want)
@@ -334,6 +346,10 @@ vote group launch`,
 		return in
 	}
 	caddytest.Until(t, "the searches are stored", func() bool { return slices.Equal(searched(), []string{"acme", "docs"}) })
+	votes, err := store.FeedbackPages(t.Context(), insights.Scope{Organization: "docs", Site: "docs"}, insights.Query{Period: insights.LastDays(1, time.Now())})
+	if err != nil || !slices.Equal(votes, []insights.PageVotes{{Path: "/", Down: 1}}) {
+		t.Errorf("votes for the first page: %v, %v", votes, err)
+	}
 	if _, err := api.Erase(t.Context(), "acme", insights.Erasure{Text: "the tank"}); err != nil || len(searched()) > 0 {
 		t.Errorf("erased, %v, it is still in %v", err, searched())
 	}

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/site"
 	"github.com/caddy-docs/caddy-docs/insights"
 )
 
@@ -92,9 +92,8 @@ func (a API) report(ctx context.Context, name string, q url.Values) (*Report, er
 	return r, nil
 }
 
-// Erase deletes what an erasure names, the texts of the conversations
-// included, and a text of a group in its sites, too. An empty name means the
-// only site.
+// Erase deletes what an erasure names, the texts of the conversations included,
+// and a text of a group in its sites, too. An empty name means the only site.
 func (a API) Erase(ctx context.Context, name string, e insights.Erasure) (done insights.Erased, err error) {
 	site, err := a.site(name)
 	if err != nil {
@@ -105,27 +104,41 @@ func (a API) Erase(ctx context.Context, name string, e insights.Erasure) (done i
 		return done, err
 	}
 	defer closed()
-	if done, err = s.Erase(ctx, site.Scope(), e); err != nil {
-		return done, err
-	}
-	if e.Thread != "" && !slices.Contains(done.Threads, e.Thread) {
-		done.Threads = append(done.Threads, e.Thread)
-	}
-	for _, id := range done.Threads {
-		t, err := a.Shared().Threads.Read(ctx, site.Organization, id)
-		if err == nil && t != nil && t.Site == site.Name {
-			err = a.Shared().Threads.Delete(ctx, site.Organization, id)
-		}
+	for _, of := range erasedWith(site, e) {
+		own, err := a.eraseIn(ctx, s, of, e)
+		done.Rows, done.Threads = done.Rows+own.Rows, append(done.Threads, own.Threads...)
 		if err != nil {
 			return done, err
 		}
 	}
-	if site.Members == nil || e.Text == "" {
-		return done, nil
+	return done, nil
+}
+
+// erasedWith returns the sites that an erasure in one concerns.
+func erasedWith(s *site.Site, e insights.Erasure) []*site.Site {
+	all := []*site.Site{s}
+	if s.Members != nil && e.Text != "" {
+		all = append(all, s.Members()...)
 	}
-	for _, of := range site.Members() {
-		own, err := a.Erase(ctx, of.Name, e)
-		done.Rows, done.Threads = done.Rows+own.Rows, append(done.Threads, own.Threads...)
+	return all
+}
+
+func (a API) eraseIn(ctx context.Context, s *insights.Store, of *site.Site, e insights.Erasure) (insights.Erased, error) {
+	done, err := s.Erase(ctx, of.Scope(), e)
+	if err != nil {
+		return done, err
+	}
+	threads := done.Threads
+	if e.Thread != "" {
+		threads = []string{e.Thread}
+	}
+	done.Threads = nil
+	for _, id := range threads {
+		t, err := a.Shared().Threads.Read(ctx, of.Organization, id)
+		if err == nil && t != nil && t.Site == of.Name {
+			done.Threads = append(done.Threads, id)
+			err = a.Shared().Threads.Delete(ctx, of.Organization, id)
+		}
 		if err != nil {
 			return done, err
 		}
@@ -154,7 +167,9 @@ func (a API) erase(ctx context.Context, name string, body []byte) (done insights
 		what, target = "day erased", e.Day.String()
 	}
 	if site, err := a.site(name); err == nil {
-		a.audit(ctx, site.Scope(), what, target)
+		for _, of := range erasedWith(site, e) {
+			a.audit(ctx, of.Scope(), what, target)
+		}
 	}
 	return done, nil
 }

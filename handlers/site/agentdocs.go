@@ -45,6 +45,7 @@ func (d *agentDocs) search(ctx context.Context, text, language, version string, 
 		return nil, err
 	}
 	hits := make([]agents.Hit, 0, len(found))
+	var s shown
 	for _, h := range found {
 		section := h.Document.Sections[h.Section]
 		address := Absolute(d.base, h.Document.URL)
@@ -55,21 +56,19 @@ func (d *agentDocs) search(ctx context.Context, text, language, version string, 
 		if slices.ContainsFunc(hits, func(h agents.Hit) bool { return h.URL == address }) {
 			continue
 		}
+		if h.Document.Source == found[0].Document.Source {
+			s.own++
+		}
 		hits = append(hits, agents.Hit{
 			Title: h.Document.Title, Heading: section.Heading, URL: address, Text: h.Content(),
 			Language: h.Document.Language, Version: h.Document.Version,
 		})
 	}
-	s := shown{Search: insights.Search{Query: text, Hits: len(hits), Language: language}}
+	s.Search = insights.Search{Query: text, Hits: len(hits), Language: language}
 	if len(found) > 0 {
 		first := found[0].Document
 		s.Top, s.first = &found[0].Score, first.Source
 		s.Language = cmp.Or(s.Language, first.Language)
-	}
-	for _, h := range found {
-		if h.Document.Source == s.first {
-			s.own++
-		}
 	}
 	key, _ := ctx.Value(ofKeyID).(string)
 	Asker{d.site, insights.MCP, key}.recordSearch(s)

@@ -41,12 +41,12 @@ func (a Asker) in(name string) (Asker, bool) {
 	return Asker{}, false
 }
 
-// siteOf returns the site that the path of a result of a group begins with.
-func siteOf(path string) string {
-	if i := strings.IndexAny(path, "/#"); i >= 0 {
-		return path[:i]
-	}
-	return path
+// inOwn is in for the site of a page of a group, with the page's name there.
+func (a Asker) inOwn(path string) (of Asker, page string, ok bool) {
+	page = insights.PageOf(path)
+	name, _, _ := strings.Cut(page, "/")
+	of, ok = a.in(name)
+	return of, reach.Own(name, page), ok
 }
 
 // shown is what a search found. In a group, first is the site of the first
@@ -90,14 +90,15 @@ func (a Asker) SearchedTyping(q *encoding.Search, found []encoding.Result) {
 }
 
 // recordSearch records a search. One of a group counts for the site of its
-// first result, too.
+// first result, too, where it has no click rate: the click may be on a page of
+// another site.
 func (a Asker) recordSearch(s shown) {
 	e := a.event()
 	e.Search = &s.Search
 	a.Recording.add(e)
 	if of, ok := a.in(s.first); ok {
 		own := s.Search
-		own.Hits = s.own
+		own.Hits, own.Tracked = s.own, false
 		of.recordSearch(shown{Search: own})
 	}
 }
@@ -119,10 +120,10 @@ func (a Asker) Clicked(c insights.Click) {
 	e := a.event()
 	e.Click = &c
 	a.Recording.add(e)
-	name := siteOf(c.Path)
-	if of, ok := a.in(name); ok {
-		c.Path = reach.Own(name, c.Path)
-		of.Clicked(c)
+	if of, page, ok := a.inOwn(c.Path); ok {
+		own := c
+		own.Path = page
+		of.Clicked(own)
 	}
 }
 
@@ -140,10 +141,10 @@ func (a Asker) Voted(ctx context.Context, v insights.Vote) bool {
 	e := a.event()
 	e.Vote = &v
 	a.Recording.add(e)
-	name := siteOf(v.Path)
-	if of, ok := a.in(name); ok && v.Thread == "" {
-		v.Path = reach.Own(name, v.Path)
-		of.Voted(ctx, v)
+	if of, page, ok := a.inOwn(v.Path); ok && v.Thread == "" {
+		own := v
+		own.Path = page
+		of.Voted(ctx, own)
 	}
 	return true
 }
