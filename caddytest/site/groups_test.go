@@ -355,6 +355,53 @@ vote widget docs`,
 	}
 }
 
+// Nobody learns from the insights of a site what readers of another one's locked
+// pages type.
+func TestAQueryThatFindsAnotherSiteForSomeReadersCountsForNone(t *testing.T) {
+	docs, blog, jsonl := caddytest.Folder(t, docsPages), caddytest.Folder(t, blogPages), filepath.Join(t.TempDir(), "events")
+	hash, err := bcrypt.GenerateFromPassword([]byte("secret"), bcrypt.MinCost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := caddytest.Start(t, acmeGroup+"insights {\njsonl "+jsonl+"\n}", strings.Replace(twoSites(docs, blog, "basic_auth /staff/* {\n\t\treader "+string(hash)+"\n\t}"), "\tdocs_mcp acme", "\tdocs_widget acme\n\tdocs_mcp acme", 1))
+	groupReady(t, s)
+	token, _ := requestToken(t, s, "acme", s.Base)
+	staff := http.Request{Header: http.Header{}}
+	staff.SetBasicAuth("reader", "secret")
+	typed := func(query string, readers ...string) (first []string) {
+		for _, login := range readers {
+			header := map[string]string{"Origin": s.Base, "X-API-Key": token}
+			if login != "" {
+				header["Authorization"] = login
+			}
+			r := s.Do(caddytest.Request{Path: "/v1/search/acme", Key: "-", Body: fmt.Sprintf("{\"query\":%q}", query), Header: header})
+			var found []caddytest.Result
+			if err := json.Unmarshal(r.Body, &found); err != nil || len(found) == 0 {
+				t.Fatalf("%q: %d %s", query, r.Status, r.Body)
+			}
+			first = append(first, found[0].Path)
+		}
+		if r := s.Do(caddytest.Request{Path: "/v1/events/acme", Key: token, Body: fmt.Sprintf("{\"type\":\"search\",\"query\":%q,\"hits\":1}", query), Header: map[string]string{"Origin": s.Base}}); r.Status != http.StatusNoContent {
+			t.Fatalf("%d %s", r.Status, r.Body)
+		}
+		return first
+	}
+	login := staff.Header.Get("Authorization")
+	if first := typed("payload week", login, "", login); first[0] != "docs/staff/payload" || !strings.HasPrefix(first[1], "blog") {
+		t.Fatalf("found %q", first)
+	}
+	typed("launch news", "", login)
+	var all string
+	caddytest.Until(t, "both are recorded", func() bool {
+		events, _ := os.ReadFile(jsonl)
+		all = string(events)
+		return strings.Count(all, "launch news") == 2 // for the group, and for the blog
+	})
+	if strings.Count(all, "payload week") != 1 {
+		t.Errorf("recorded: %s", all)
+	}
+}
+
 func TestAGroupHasSitesOfFoldersThatComeLater(t *testing.T) {
 	parent := caddytest.Folder(t, map[string]string{"a-one/index.html": folderPage("one", "spanner"), "b-two/index.html": folderPage("two", "hammer")})
 	s := caddytest.Start(t, "sites "+parent+"/* {\nurl http://{site}.docs.test\n}\ngroup acme {\nsites a-*\n}\nkey "+caddytest.Key+" {\nsites acme\n}",

@@ -82,11 +82,17 @@ func (a Asker) Searched(q *encoding.Search, found []encoding.Result) {
 }
 
 // SearchedTyping remembers what a request of a typing session found, for the
-// final query that TypedQuery reports.
+// final query that TypedQuery reports. If readers of a group find different
+// sites first, because of locked pages, the query counts for none of them.
 func (a Asker) SearchedTyping(q *encoding.Search, found []encoding.Result) {
-	if q.Offset == 0 {
-		a.Recording.shown.Put(shownKey(a.Name, q.Query), shownOf(q, found), 1)
+	if q.Offset > 0 {
+		return
 	}
+	key, now := shownKey(a.Name, q.Query), shownOf(q, found)
+	if before, ok := a.Recording.shown.Get(key); ok && before.first != now.first {
+		now.first = ""
+	}
+	a.Recording.shown.Put(key, now, 1)
 }
 
 // recordSearch records a search. One of a group counts for the site of its
