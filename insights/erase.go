@@ -43,8 +43,9 @@ func (e *Erasure) Check() error {
 // Erased says what was deleted.
 type Erased struct {
 	Rows int64 `json:"rows"`
-	// Threads are the conversations concerned. Their texts are deleted where
-	// threads are kept.
+	// Threads are the conversations: of Store.Erase those whose texts must be
+	// deleted as well where threads are kept, of the admin API those whose texts
+	// were.
 	Threads []string `json:"threads,omitempty"`
 }
 

@@ -293,7 +293,7 @@ func TestWhatIsDoneInAGroupCountsForItsSites(t *testing.T) {
 			case e.Vote != nil:
 				what += " " + e.Vote.Path
 			}
-			if source := e.Source; source == insights.Group && (e.Key != "" || e.Organization != site) {
+			if e.Source == insights.Group && (e.Key != "" || e.Organization != site) {
 				t.Errorf("of the group: %s", line)
 			}
 			all = append(all, what)

@@ -242,6 +242,20 @@ func (g *groupSource) markdown(d *retrieval.Document, base string, keep bool) ([
 	return nil, fs.ErrNotExist
 }
 
+// member returns a site of a group by its name, nil if the group has none of that
+// name now, or r is no group.
+func (r *Site) member(name string) *Site {
+	if r.Members == nil {
+		return nil
+	}
+	for _, of := range r.Members() {
+		if of.Name == name {
+			return of
+		}
+	}
+	return nil
+}
+
 // inGroup returns a page of a group as its readers see it: below the title of
 // its site.
 func (r *Site) inGroup(d *retrieval.Document) *retrieval.Document {
@@ -250,10 +264,8 @@ func (r *Site) inGroup(d *retrieval.Document) *retrieval.Document {
 	}
 	c := *d
 	title := d.Source
-	for _, of := range r.Members() {
-		if of.Name == d.Source {
-			title = of.Title()
-		}
+	if of := r.member(d.Source); of != nil {
+		title = of.Title()
 	}
 	c.Breadcrumbs = append([]string{title}, d.Breadcrumbs...)
 	return &c

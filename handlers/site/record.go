@@ -30,15 +30,8 @@ func (a Asker) event() insights.Event {
 // counts there, too. It is false where a doesn't ask a group, or the group has
 // no such site now.
 func (a Asker) in(name string) (Asker, bool) {
-	if a.Members == nil {
-		return Asker{}, false
-	}
-	for _, r := range a.Members() {
-		if r.Name == name {
-			return Asker{Site: r, Source: insights.Group}, true
-		}
-	}
-	return Asker{}, false
+	of := a.member(name)
+	return Asker{Site: of, Source: insights.Group}, of != nil
 }
 
 // inOwn is in for the site of a page of a group, with the page's name there.
