@@ -38,8 +38,10 @@ func (r *Refresher) attempt(ctx context.Context) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	defer snapshot.Close()
-	files := r.selectFiles(snapshot.Files())
+	if snapshot.Close != nil {
+		defer snapshot.Close()
+	}
+	files := r.selectFiles(snapshot.Files)
 	if len(r.options.Index.Documents()) == 0 {
 		r.documents = nil // also if the index has lost them
 		if r.embeddings != nil {
@@ -57,14 +59,14 @@ func (r *Refresher) attempt(ctx context.Context) (Report, error) {
 	if ctx.Err() != nil {
 		return report, ctx.Err()
 	}
-	if !snapshot.Current() {
+	if snapshot.Current != nil && !snapshot.Current() {
 		return report, errReplaced
 	}
 
 	documents := make([]*Document, 0, len(pages))
 	entries := make(map[string]pageEntry, len(pages))
 	names := make(map[string]bool, len(pages))
-	problems := slices.Clone(snapshot.Problems())
+	problems := slices.Clone(snapshot.Problems)
 	for i, p := range pages {
 		file := files[i]
 		// A page may have another name than its file.
@@ -136,7 +138,7 @@ func (r *Refresher) selectFiles(files []File) []File {
 
 // readAll reads the files that changed, several at once. The pages of the
 // others are those of the last refresh.
-func (r *Refresher) readAll(ctx context.Context, snapshot Snapshot, files []File) []page {
+func (r *Refresher) readAll(ctx context.Context, snapshot *Snapshot, files []File) []page {
 	documents := make(map[string]*Document, len(r.documents))
 	for _, d := range r.documents {
 		documents[d.File] = d
@@ -178,10 +180,10 @@ func (r *Refresher) readAll(ctx context.Context, snapshot Snapshot, files []File
 }
 
 // parallel calls do for 0 to n-1, several at once.
-func parallel(ctx context.Context, snapshot Snapshot, n int, do func(int)) {
+func parallel(ctx context.Context, snapshot *Snapshot, n int, do func(int)) {
 	var next atomic.Int64
 	var group sync.WaitGroup
-	for range min(max(1, runtime.GOMAXPROCS(0)-1, snapshot.Workers()), n) {
+	for range min(max(1, runtime.GOMAXPROCS(0)-1, snapshot.Workers), n) {
 		group.Go(func() {
 			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				do(i)
@@ -202,7 +204,7 @@ const (
 // which changed, from some of those. A single changed page doesn't change
 // what was learned, so that the other pages stay as they are. It returns what it
 // read, and whether something else repeats than before.
-func (r *Refresher) learn(ctx context.Context, snapshot Snapshot, files []File, changed []int) (sample map[string]Content, differs bool) {
+func (r *Refresher) learn(ctx context.Context, snapshot *Snapshot, files []File, changed []int) (sample map[string]Content, differs bool) {
 	sample = map[string]Content{}
 	texts := map[string][]byte{}
 	var mu sync.Mutex
@@ -229,7 +231,7 @@ func (r *Refresher) learn(ctx context.Context, snapshot Snapshot, files []File, 
 
 // read reads one file, unless it is in the sample. before is the document that
 // the index has of it, if any.
-func (r *Refresher) read(ctx context.Context, snapshot Snapshot, file File, before *Document, sample map[string]Content) page {
+func (r *Refresher) read(ctx context.Context, snapshot *Snapshot, file File, before *Document, sample map[string]Content) page {
 	entry, known := r.table.Files[file.Path]
 	known = known && entry.describes(before)
 	if known && entry.Content != "" {

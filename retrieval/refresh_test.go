@@ -65,54 +65,40 @@ func (m *memorySource) Watch(ctx context.Context, changed func()) error {
 	return nil
 }
 
-func (m *memorySource) Snapshot(context.Context) (retrieval.Snapshot, error) {
+func (m *memorySource) Snapshot(context.Context) (*retrieval.Snapshot, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.gone != nil {
 		return nil, m.gone
 	}
-	return &memorySnapshot{m, m.files, m.epoch}, nil
-}
-
-type memorySnapshot struct {
-	m     *memorySource
-	files map[string]string
-	epoch int
-}
-
-func (s *memorySnapshot) Files() []retrieval.File {
-	var list []retrieval.File
-	for name, text := range s.files {
+	files, epoch := m.files, m.epoch
+	snapshot := &retrieval.Snapshot{
+		Current: func() bool {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			return epoch == m.epoch
+		},
+		Read: func(_ context.Context, f retrieval.File) (retrieval.Content, error) {
+			m.mu.Lock()
+			m.reads++
+			err := m.failing[f.Path]
+			onRead := m.onRead
+			m.mu.Unlock()
+			if onRead != nil {
+				onRead()
+			}
+			if err != nil {
+				return retrieval.Content{}, err
+			}
+			return retrieval.Content{Data: []byte(files[f.Path])}, nil
+		},
+	}
+	for name, text := range files {
 		sum := sha256.Sum256([]byte(text))
-		list = append(list, retrieval.File{Path: name, Size: int64(len(text)), Version: hex.EncodeToString(sum[:4]), Modified: time.Unix(int64(len(text)), int64(sum[0]))})
+		snapshot.Files = append(snapshot.Files, retrieval.File{Path: name, Size: int64(len(text)), Version: hex.EncodeToString(sum[:4]), Modified: time.Unix(int64(len(text)), int64(sum[0]))})
 	}
-	slices.SortFunc(list, func(a, b retrieval.File) int { return cmp.Compare(a.Path, b.Path) })
-	return list
-}
-func (s *memorySnapshot) Problems() []retrieval.Problem { return nil }
-func (s *memorySnapshot) Close() error                  { return nil }
-
-func (s *memorySnapshot) Current() bool {
-	s.m.mu.Lock()
-	defer s.m.mu.Unlock()
-	return s.epoch == s.m.epoch
-}
-
-func (s *memorySnapshot) Workers() int { return 0 }
-
-func (s *memorySnapshot) Read(_ context.Context, f retrieval.File) (retrieval.Content, error) {
-	s.m.mu.Lock()
-	s.m.reads++
-	err := s.m.failing[f.Path]
-	onRead := s.m.onRead
-	s.m.mu.Unlock()
-	if onRead != nil {
-		onRead()
-	}
-	if err != nil {
-		return retrieval.Content{}, err
-	}
-	return retrieval.Content{Data: []byte(s.files[f.Path])}, nil
+	slices.SortFunc(snapshot.Files, func(a, b retrieval.File) int { return cmp.Compare(a.Path, b.Path) })
+	return snapshot, nil
 }
 
 // lineIngester makes a section of each line.
@@ -732,24 +718,14 @@ type youngSource struct {
 	born time.Time
 }
 
-func (y youngSource) Snapshot(ctx context.Context) (retrieval.Snapshot, error) {
+func (y youngSource) Snapshot(ctx context.Context) (*retrieval.Snapshot, error) {
 	s, err := y.memorySource.Snapshot(ctx)
-	return youngSnapshot{s, y.born}, err
-}
-
-type youngSnapshot struct {
-	retrieval.Snapshot
-	born time.Time
-}
-
-func (s youngSnapshot) Files() []retrieval.File {
-	files := s.Snapshot.Files()
-	for i := range files {
-		if files[i].Modified = s.born; time.Since(s.born) <= 2*time.Second {
-			files[i].Version = ""
+	for i := range s.Files {
+		if s.Files[i].Modified = y.born; time.Since(y.born) <= 2*time.Second {
+			s.Files[i].Version = ""
 		}
 	}
-	return files
+	return s, err
 }
 
 func TestYoungFilesAreReadOnceMoreAndThenLeftAlone(t *testing.T) {

@@ -49,7 +49,7 @@ type Problem struct {
 type Source interface {
 	// Snapshot lists the source. An error that wraps fs.ErrNotExist means that
 	// the whole source is missing.
-	Snapshot(ctx context.Context) (Snapshot, error)
+	Snapshot(ctx context.Context) (*Snapshot, error)
 	// Watch blocks until ctx is done and calls changed whenever something
 	// may have changed since the last snapshot. changed doesn't block.
 	Watch(ctx context.Context, changed func()) error
@@ -57,25 +57,25 @@ type Source interface {
 
 // Snapshot is the list of a source's files at one time. Read is safe for
 // concurrent use.
-type Snapshot interface {
-	// Files returns all files, sorted by path, each path once.
-	Files() []File
-	// Problems returns files and folders that could not be listed.
-	Problems() []Problem
+type Snapshot struct {
+	// Files are all files, sorted by path, each path once.
+	Files []File
+	// Problems are files and folders that could not be listed.
+	Problems []Problem
 	// Read returns a file's content. Its error wraps fs.ErrNotExist if the
 	// file no longer exists, ErrNotPage if it is not a page, ErrUnchanged if its
 	// content is still that of file.Tag, and ErrTemporary for a failure that may
 	// pass, after which the page's last good version stays in the index.
-	Read(ctx context.Context, file File) (Content, error)
-	// Workers returns how many reads may run at once if they wait for the
-	// network, 0 if they don't.
-	Workers() int
-	// Current reports whether the source is still the one that was listed. It
+	Read func(ctx context.Context, file File) (Content, error)
+	// Workers is how many reads may run at once if they wait for the network, 0
+	// if they don't.
+	Workers int
+	// Current, if not nil, reports whether the source is still the one that was listed. It
 	// is false after a deploy has replaced the folder. What was read is then
 	// discarded, so that no generation mixes two releases.
-	Current() bool
-	// Close releases the snapshot's resources.
-	Close() error
+	Current func() bool
+	// Close, if not nil, releases the snapshot's resources.
+	Close func() error
 }
 
 var (

@@ -41,7 +41,7 @@ func (s Source) Test(t *testing.T) {
 	t.Run("a source that is gone is an error and no empty list", s.failing)
 }
 
-func (s Source) snapshot(t *testing.T, src retrieval.Source) retrieval.Snapshot {
+func (s Source) snapshot(t *testing.T, src retrieval.Source) *retrieval.Snapshot {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -50,15 +50,22 @@ func (s Source) snapshot(t *testing.T, src retrieval.Source) retrieval.Snapshot 
 		t.Fatalf("Snapshot: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := snapshot.Close(); err != nil {
+		if err := closed(snapshot); err != nil {
 			t.Errorf("Close: %v", err)
 		}
 	})
 	return snapshot
 }
 
+func closed(snapshot *retrieval.Snapshot) error {
+	if snapshot.Close == nil {
+		return nil
+	}
+	return snapshot.Close()
+}
+
 func (s Source) addresses(t *testing.T) {
-	files := s.snapshot(t, s.Open(t)).Files()
+	files := s.snapshot(t, s.Open(t)).Files
 	if len(files) < 2 {
 		t.Fatalf("%d pages; the test needs two", len(files))
 	}
@@ -89,7 +96,7 @@ func (s Source) addresses(t *testing.T) {
 
 func (s Source) reading(t *testing.T) {
 	snapshot := s.snapshot(t, s.Open(t))
-	files := snapshot.Files()
+	files := snapshot.Files
 	texts := make([]string, len(files))
 	for round := range 2 {
 		var group sync.WaitGroup
@@ -115,14 +122,14 @@ func (s Source) reading(t *testing.T) {
 		}
 		group.Wait()
 	}
-	if !snapshot.Current() {
+	if snapshot.Current != nil && !snapshot.Current() {
 		t.Error("the source is not Current, although nothing has changed")
 	}
 }
 
 func (s Source) unlisted(t *testing.T) {
 	snapshot := s.snapshot(t, s.Open(t))
-	file := snapshot.Files()[0]
+	file := snapshot.Files[0]
 	dir, name := path.Split(file.Path)
 	file.Path, file.Version = dir+"no-such-page-"+name, ""
 	if _, err := snapshot.Read(t.Context(), file); !errors.Is(err, fs.ErrNotExist) {
@@ -148,7 +155,7 @@ func (s Source) ending(t *testing.T) {
 	go func() {
 		defer close(listed)
 		if snapshot, err := src.Snapshot(ctx); err == nil { // what takes no time need not look at it
-			snapshot.Close()
+			closed(snapshot)
 		}
 	}()
 	select {
@@ -163,7 +170,7 @@ func (s Source) changing(t *testing.T) {
 	type page struct{ version, text string }
 	read := func() map[string]page {
 		snapshot, pages := s.snapshot(t, src), map[string]page{}
-		for _, f := range snapshot.Files() {
+		for _, f := range snapshot.Files {
 			if content, err := snapshot.Read(t.Context(), f); err == nil {
 				pages[f.Path] = page{f.Version, string(content.Data)}
 			}
@@ -212,24 +219,24 @@ func (s Source) changing(t *testing.T) {
 func (s Source) failing(t *testing.T) {
 	src := s.Open(t)
 	before := s.snapshot(t, src)
-	files := before.Files()
+	files := before.Files
 	s.Break(t)
 	if snapshot, err := src.Snapshot(t.Context()); err == nil {
-		if len(snapshot.Files()) == 0 {
+		if len(snapshot.Files) == 0 {
 			t.Error("Snapshot returns an empty list, and all pages would be removed; return an error")
 		}
-		for _, f := range snapshot.Files() {
+		for _, f := range snapshot.Files {
 			if _, err := snapshot.Read(t.Context(), f); err != nil && !errors.Is(err, retrieval.ErrTemporary) && !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("Read(%s): %v; an error that may pass wraps retrieval.ErrTemporary, so that the page stays", f.Path, err)
 			}
 		}
-		snapshot.Close()
+		closed(snapshot)
 	}
 	for _, f := range files[:1] { // from a snapshot of before, also that must end
 		_, _ = before.Read(t.Context(), f)
 	}
 	s.Restore(t)
-	if got := s.snapshot(t, src).Files(); len(got) != len(files) {
+	if got := s.snapshot(t, src).Files; len(got) != len(files) {
 		t.Errorf("once it is back, it has %d pages, and had %d", len(got), len(files))
 	}
 }

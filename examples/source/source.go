@@ -77,7 +77,7 @@ type source struct {
 }
 
 // Snapshot reads the whole file: an error leaves the pages as they were.
-func (s *source) Snapshot(context.Context) (retrieval.Snapshot, error) {
+func (s *source) Snapshot(context.Context) (*retrieval.Snapshot, error) {
 	data, err := os.ReadFile(s.file)
 	if err != nil {
 		return nil, err
@@ -86,21 +86,28 @@ func (s *source) Snapshot(context.Context) (retrieval.Snapshot, error) {
 	if err := json.Unmarshal(data, &entries); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", s.file, err)
 	}
-	snap := &snapshot{texts: map[string]string{}}
+	texts := map[string]string{}
+	snap := &retrieval.Snapshot{Read: func(_ context.Context, file retrieval.File) (retrieval.Content, error) {
+		text, ok := texts[file.Path]
+		if !ok {
+			return retrieval.Content{}, fs.ErrNotExist
+		}
+		return retrieval.Content{Data: []byte(text)}, nil
+	}}
 	for _, e := range entries {
 		path := strings.TrimPrefix(s.below+"/"+e.ID+".md", "/")
-		if snap.texts[path] != "" || e.ID == "" || strings.ContainsAny(e.ID, "/#?") {
-			snap.problems = append(snap.problems, retrieval.Problem{File: path, Reason: fmt.Sprintf("the id %q must be a name, each once", e.ID)})
+		if texts[path] != "" || e.ID == "" || strings.ContainsAny(e.ID, "/#?") {
+			snap.Problems = append(snap.Problems, retrieval.Problem{File: path, Reason: fmt.Sprintf("the id %q must be a name, each once", e.ID)})
 			continue
 		}
 		if !s.wants(path) {
 			continue
 		}
-		snap.texts[path] = "# " + e.Question + "\n\n" + e.Answer + "\n"
-		sum := sha256.Sum256([]byte(snap.texts[path]))
-		snap.files = append(snap.files, retrieval.File{Path: path, Size: int64(len(snap.texts[path])), Version: hex.EncodeToString(sum[:8])})
+		texts[path] = "# " + e.Question + "\n\n" + e.Answer + "\n"
+		sum := sha256.Sum256([]byte(texts[path]))
+		snap.Files = append(snap.Files, retrieval.File{Path: path, Size: int64(len(texts[path])), Version: hex.EncodeToString(sum[:8])})
 	}
-	slices.SortFunc(snap.files, func(a, b retrieval.File) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(snap.Files, func(a, b retrieval.File) int { return cmp.Compare(a.Path, b.Path) })
 	return snap, nil
 }
 
@@ -122,28 +129,6 @@ func (s *source) Watch(ctx context.Context, changed func()) error {
 		case <-time.After(s.interval):
 		}
 	}
-}
-
-// snapshot has the pages of the file as it was.
-type snapshot struct {
-	files    []retrieval.File
-	texts    map[string]string
-	problems []retrieval.Problem
-}
-
-func (s *snapshot) Files() []retrieval.File       { return s.files }
-func (s *snapshot) Problems() []retrieval.Problem { return s.problems }
-func (s *snapshot) Workers() int                  { return 0 }
-func (s *snapshot) Current() bool                 { return true }
-func (s *snapshot) Close() error                  { return nil }
-
-// Read returns a page.
-func (s *snapshot) Read(_ context.Context, file retrieval.File) (retrieval.Content, error) {
-	text, ok := s.texts[file.Path]
-	if !ok {
-		return retrieval.Content{}, fs.ErrNotExist
-	}
-	return retrieval.Content{Data: []byte(text)}, nil
 }
 
 // Interface guards

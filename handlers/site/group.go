@@ -72,12 +72,13 @@ func (g *groupSource) Watch(ctx context.Context, changed func()) error {
 
 // Snapshot implements retrieval.Source. Sites without pages are problems, and
 // the others are listed.
-func (g *groupSource) Snapshot(ctx context.Context) (retrieval.Snapshot, error) {
+func (g *groupSource) Snapshot(ctx context.Context) (*retrieval.Snapshot, error) {
 	sites := g.sites()
 	if len(sites) == 0 {
 		return nil, errors.New("the sites of the group are not open yet")
 	}
 	s := &groupSnapshot{groupSource: g, own: make(map[string]ownPage)}
+	s.Read, s.Close = s.page, s.close
 	g.mu.Lock()
 	g.read = make(map[string]*retrieval.Document)
 	g.mu.Unlock()
@@ -104,26 +105,26 @@ func (g *groupSource) Snapshot(ctx context.Context) (retrieval.Snapshot, error) 
 		switch st := r.Index.Refresher.Status(); {
 		case !looked:
 		case !st.Ready:
-			s.problems = append(s.problems, retrieval.Problem{File: r.Name, Reason: "the site has no pages yet: " + r.Remedy(st)})
+			s.Problems = append(s.Problems, retrieval.Problem{File: r.Name, Reason: "the site has no pages yet: " + r.Remedy(st)})
 		case st.Error != "":
-			s.problems = append(s.problems, retrieval.Problem{File: r.Name, Reason: "the site's last good pages are searched: " + st.Error})
+			s.Problems = append(s.Problems, retrieval.Problem{File: r.Name, Reason: "the site's last good pages are searched: " + st.Error})
 		}
 		for _, d := range r.Index.Documents() {
 			file := r.Name + "/" + d.File
 			if _, twice := s.own[file]; !twice {
-				s.files = append(s.files, retrieval.File{Path: file, Size: -1, Version: versionOf(d)})
+				s.Files = append(s.Files, retrieval.File{Path: file, Size: -1, Version: versionOf(d)})
 				s.own[file] = ownPage{r, d}
 			}
 		}
 	}
 	if unread > 0 {
-		s.problems = append(s.problems, retrieval.Problem{File: "sites", Reason: fmt.Sprintf("%d of %d are being read, and join the group later", unread, len(sites))})
+		s.Problems = append(s.Problems, retrieval.Problem{File: "sites", Reason: fmt.Sprintf("%d of %d are being read, and join the group later", unread, len(sites))})
 	}
-	slices.SortFunc(s.files, func(a, b retrieval.File) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(s.Files, func(a, b retrieval.File) int { return strings.Compare(a.Path, b.Path) })
 	if err := ctx.Err(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	return s, nil
+	return &s.Snapshot, nil
 }
 
 // versionOf differs for documents that are not equal, or not at one URL.
@@ -138,26 +139,20 @@ type ownPage struct {
 // groupSnapshot is the pages of a group at one moment.
 type groupSnapshot struct {
 	*groupSource
-	files    []retrieval.File
+	retrieval.Snapshot
 	own      map[string]ownPage // by file
-	problems []retrieval.Problem
 	releases []func()
 }
 
-func (s *groupSnapshot) Files() []retrieval.File       { return s.files }
-func (s *groupSnapshot) Problems() []retrieval.Problem { return s.problems }
-func (s *groupSnapshot) Workers() int                  { return 0 }
-func (s *groupSnapshot) Current() bool                 { return true }
-
-func (s *groupSnapshot) Close() error {
+func (s *groupSnapshot) close() error {
 	for _, release := range s.releases {
 		release()
 	}
 	return nil
 }
 
-// Read returns the version of a document, which Document then returns.
-func (s *groupSnapshot) Read(ctx context.Context, file retrieval.File) (retrieval.Content, error) {
+// page returns the version of a document, which Document then returns.
+func (s *groupSnapshot) page(ctx context.Context, file retrieval.File) (retrieval.Content, error) {
 	p := s.own[file.Path]
 	d, err := p.site.Index.Page(ctx, p.document.Page)
 	switch {

@@ -245,7 +245,7 @@ func TestADescriptionIsFetched(t *testing.T) {
 			t.Fatal(err)
 		}
 		all := ""
-		for _, f := range snap.Files() {
+		for _, f := range snap.Files {
 			content, err := snap.Read(t.Context(), f)
 			if err != nil {
 				t.Fatal(err)
@@ -280,7 +280,7 @@ func TestADescriptionIsFetched(t *testing.T) {
 	} {
 		instead = bad
 		if snap, err := s.Snapshot(t.Context()); err == nil {
-			t.Errorf("%s: no error but %v", name, snap.Files())
+			t.Errorf("%s: no error but %v", name, snap.Files)
 		}
 	}
 	instead = nil

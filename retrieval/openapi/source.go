@@ -69,7 +69,7 @@ func (s *Source) Watch(ctx context.Context, changed func()) error {
 }
 
 // Snapshot reads the description. One that can't be read whole is an error.
-func (s *Source) Snapshot(ctx context.Context) (retrieval.Snapshot, error) {
+func (s *Source) Snapshot(ctx context.Context) (*retrieval.Snapshot, error) {
 	data, etag, err := s.read(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("API description %s: %w", s.File, err)
@@ -89,9 +89,16 @@ func (s *Source) Snapshot(ctx context.Context) (retrieval.Snapshot, error) {
 	if s.Renderer != "" && s.Renderer != r.name {
 		r = renderer{name: s.Renderer}
 	}
-	snap := &snapshot{texts: make(map[string][]byte, len(d.Operations))}
+	texts := make(map[string][]byte, len(d.Operations))
+	snap := &retrieval.Snapshot{Read: func(_ context.Context, file retrieval.File) (retrieval.Content, error) {
+		text, ok := texts[file.Path]
+		if !ok {
+			return retrieval.Content{}, fs.ErrNotExist
+		}
+		return retrieval.Content{Data: text}, nil
+	}}
 	problem := func(reason string) {
-		snap.problems = append(snap.problems, retrieval.Problem{File: s.File, Reason: reason, Since: time.Now()})
+		snap.Problems = append(snap.Problems, retrieval.Problem{File: s.File, Reason: reason, Since: time.Now()})
 	}
 	for _, p := range d.Problems {
 		problem(p)
@@ -111,14 +118,14 @@ func (s *Source) Snapshot(ctx context.Context) (retrieval.Snapshot, error) {
 		if fragment != "" {
 			name += "#" + fragment
 		}
-		if snap.texts[name] != nil || s.Wants != nil && !s.Wants(name) {
+		if texts[name] != nil || s.Wants != nil && !s.Wants(name) {
 			continue
 		}
-		snap.texts[name] = op.Markdown
+		texts[name] = op.Markdown
 		sum := sha256.Sum256(op.Markdown)
-		snap.files = append(snap.files, retrieval.File{Path: name, Size: int64(len(op.Markdown)), Version: hex.EncodeToString(sum[:8])})
+		snap.Files = append(snap.Files, retrieval.File{Path: name, Size: int64(len(op.Markdown)), Version: hex.EncodeToString(sum[:8])})
 	}
-	slices.SortFunc(snap.files, func(a, b retrieval.File) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(snap.Files, func(a, b retrieval.File) int { return cmp.Compare(a.Path, b.Path) })
 	return snap, nil
 }
 
@@ -172,26 +179,4 @@ func (s *Source) Served() (paths []string, data []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.paths), s.data
-}
-
-// snapshot has the pages of a description.
-type snapshot struct {
-	files    []retrieval.File
-	texts    map[string][]byte
-	problems []retrieval.Problem
-}
-
-func (s *snapshot) Files() []retrieval.File       { return s.files }
-func (s *snapshot) Problems() []retrieval.Problem { return s.problems }
-func (s *snapshot) Workers() int                  { return 0 }
-func (s *snapshot) Current() bool                 { return true }
-func (s *snapshot) Close() error                  { return nil }
-
-// Read returns the page of an operation.
-func (s *snapshot) Read(_ context.Context, file retrieval.File) (retrieval.Content, error) {
-	text, ok := s.texts[file.Path]
-	if !ok {
-		return retrieval.Content{}, fs.ErrNotExist
-	}
-	return retrieval.Content{Data: text}, nil
 }

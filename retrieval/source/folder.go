@@ -61,7 +61,7 @@ type Folder struct {
 // Snapshot lists the folder. It fails with fs.ErrNotExist if there is no such
 // folder, and as a whole if the system, not a page, is at fault (too many open
 // files, a disk error): an incomplete list would look like deletions.
-func (f *Folder) Snapshot(ctx context.Context) (retrieval.Snapshot, error) {
+func (f *Folder) Snapshot(ctx context.Context) (*retrieval.Snapshot, error) {
 	root, err := os.OpenRoot(f.Root)
 	if err != nil {
 		return nil, fmt.Errorf("opening folder %q: %w", f.Root, err)
@@ -71,25 +71,19 @@ func (f *Folder) Snapshot(ctx context.Context) (retrieval.Snapshot, error) {
 		root.Close()
 		return nil, fmt.Errorf("listing folder %q: %w", f.Root, err)
 	}
-	return &folderSnapshot{folder: f, root: root, files: w.files, problems: w.problems}, nil
+	s := &folderSnapshot{f, root}
+	return &retrieval.Snapshot{Files: w.files, Problems: w.problems, Read: s.page, Current: s.current, Close: root.Close}, nil
 }
 
 // folderSnapshot reads from the directory that was listed.
 type folderSnapshot struct {
-	folder   *Folder
-	root     *os.Root
-	files    []retrieval.File
-	problems []retrieval.Problem
+	folder *Folder
+	root   *os.Root
 }
 
-func (s *folderSnapshot) Files() []retrieval.File       { return s.files }
-func (s *folderSnapshot) Problems() []retrieval.Problem { return s.problems }
-func (s *folderSnapshot) Workers() int                  { return 0 }
-func (s *folderSnapshot) Close() error                  { return s.root.Close() }
-
-// Current compares the directory that was listed with the one that the name
+// current compares the directory that was listed with the one that the name
 // leads to now.
-func (s *folderSnapshot) Current() bool {
+func (s *folderSnapshot) current() bool {
 	then, err := s.root.Stat(".")
 	if err != nil {
 		return false
@@ -98,8 +92,8 @@ func (s *folderSnapshot) Current() bool {
 	return err == nil && os.SameFile(then, now)
 }
 
-// Read reads a page of at most retrieval.MaxPage bytes.
-func (s *folderSnapshot) Read(_ context.Context, file retrieval.File) (retrieval.Content, error) {
+// page reads a page of at most retrieval.MaxPage bytes.
+func (s *folderSnapshot) page(_ context.Context, file retrieval.File) (retrieval.Content, error) {
 	if file.Size > retrieval.MaxPage {
 		return retrieval.Content{}, errTooLarge
 	}
@@ -176,9 +170,8 @@ func (f *Folder) ReadPage(file string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening folder %q: %w", f.Root, err)
 	}
-	s := folderSnapshot{folder: f, root: root}
-	defer s.Close()
-	data, err := s.read(file)
+	defer root.Close()
+	data, err := (&folderSnapshot{f, root}).read(file)
 	if err != nil {
 		return nil, fmt.Errorf("reading page %q: %w", file, err)
 	}

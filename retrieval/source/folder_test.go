@@ -41,7 +41,7 @@ func isPage(file string) bool {
 	return slices.Contains([]string{".md", ".html"}, filepath.Ext(file)) && !strings.HasPrefix(file, "private/")
 }
 
-func snapshot(t testing.TB, f *Folder) retrieval.Snapshot {
+func snapshot(t testing.TB, f *Folder) *retrieval.Snapshot {
 	t.Helper()
 	s, err := f.Snapshot(context.Background())
 	if err != nil {
@@ -51,9 +51,9 @@ func snapshot(t testing.TB, f *Folder) retrieval.Snapshot {
 	return s
 }
 
-func paths(s retrieval.Snapshot) []string {
+func paths(s *retrieval.Snapshot) []string {
 	var list []string
-	for _, f := range s.Files() {
+	for _, f := range s.Files {
 		list = append(list, f.Path)
 	}
 	return list
@@ -203,10 +203,10 @@ func TestSnapshotOfAFolder(t *testing.T) {
 			if got := paths(s); !slices.Equal(got, test.want) {
 				t.Errorf("files %q, want %q", got, test.want)
 			}
-			if len(s.Problems()) != len(test.problems) {
-				t.Fatalf("problems %+v, want %q", s.Problems(), test.problems)
+			if len(s.Problems) != len(test.problems) {
+				t.Fatalf("problems %+v, want %q", s.Problems, test.problems)
 			}
-			for i, p := range s.Problems() {
+			for i, p := range s.Problems {
 				file, reason, _ := strings.Cut(test.problems[i], ": ")
 				if !strings.HasPrefix(p.File, file) || !strings.Contains(p.Reason, reason) {
 					t.Errorf("problem %+v, want %q", p, test.problems[i])
@@ -226,7 +226,7 @@ func TestReadingAPage(t *testing.T) {
 	f := &Folder{Root: dir}
 	s := snapshot(t, f)
 	file := map[string]retrieval.File{}
-	for _, f := range s.Files() {
+	for _, f := range s.Files {
 		file[f.Path] = f
 	}
 	if err := os.Remove(filepath.Join(dir, "gone.md")); err != nil {
@@ -267,14 +267,14 @@ func TestASnapshotStaysWithItsReleaseWhenTheLinkIsSwapped(t *testing.T) {
 	if err := os.Rename(filepath.Join(base, "docs.new"), filepath.Join(base, "docs")); err != nil {
 		t.Fatal(err)
 	}
-	if data, err := s.Read(t.Context(), s.Files()[0]); err != nil || string(data.Data) != "one" {
+	if data, err := s.Read(t.Context(), s.Files[0]); err != nil || string(data.Data) != "one" {
 		t.Errorf("read %q, %v", data.Data, err)
 	}
 	if s.Current() {
 		t.Error("still current after the swap")
 	}
 	next := snapshot(t, f)
-	if data, _ := next.Read(t.Context(), next.Files()[0]); string(data.Data) != "two" || !next.Current() {
+	if data, _ := next.Read(t.Context(), next.Files[0]); string(data.Data) != "two" || !next.Current() {
 		t.Errorf("next snapshot reads %q", data.Data)
 	}
 }
@@ -293,7 +293,7 @@ func TestVersionsOfFiles(t *testing.T) {
 	set()
 	versions := func() map[string]string {
 		m := map[string]string{}
-		for _, f := range snapshot(t, &Folder{Root: dir}).Files() {
+		for _, f := range snapshot(t, &Folder{Root: dir}).Files {
 			m[f.Path] = f.Version
 		}
 		return m
@@ -426,8 +426,8 @@ func BenchmarkSnapshotOf100000Files(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		s, err := f.Snapshot(b.Context())
-		if err != nil || len(s.Files()) != 100_000 {
-			b.Fatal(len(s.Files()), err)
+		if err != nil || len(s.Files) != 100_000 {
+			b.Fatal(len(s.Files), err)
 		}
 		s.Close()
 	}

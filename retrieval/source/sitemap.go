@@ -85,7 +85,7 @@ func (s *Sitemap) Watch(ctx context.Context, changed func()) error {
 
 // Snapshot fetches robots.txt and the sitemaps. It fails if any of them can't
 // be read: an incomplete list would look like deletions.
-func (s *Sitemap) Snapshot(ctx context.Context) (retrieval.Snapshot, error) {
+func (s *Sitemap) Snapshot(ctx context.Context) (*retrieval.Snapshot, error) {
 	site, err := url.Parse(s.URL)
 	if err != nil {
 		return nil, err
@@ -112,7 +112,12 @@ func (s *Sitemap) Snapshot(ctx context.Context) (retrieval.Snapshot, error) {
 	}
 	list.finish()
 	snap.client.CheckRedirect = snap.checkPageRedirect
-	return snap, nil
+	snap.Read, snap.Workers = snap.read, sitemapWorkers
+	snap.Close = func() error {
+		snap.client.CloseIdleConnections()
+		return nil
+	}
+	return &snap.Snapshot, nil
 }
 
 // errRedirect is wrapped by errors for redirects that are not followed.

@@ -63,7 +63,7 @@ func (l *listing) read(ctx context.Context, sitemap string, depth int) error {
 		if err := ctx.Err(); err != nil { // testing all rules takes time
 			return err
 		}
-		if len(l.snapshot.files) == maxSitemapURLs {
+		if len(l.snapshot.Files) == maxSitemapURLs {
 			l.problem(l.snapshot.sitemap.URL, fmt.Sprintf("names more than %d pages; the rest is left out", maxSitemapURLs))
 			return nil
 		}
@@ -122,7 +122,7 @@ func (l *listing) add(entry sitemapEntry) {
 		file.Modified = modified
 		file.Version = fmt.Sprintf("%s/%d", entry.LastMod, checkDay(page, l.now))
 	}
-	s.files = append(s.files, file)
+	s.Files = append(s.Files, file)
 }
 
 // checkDay numbers the days, which begin at a different hour for each page:
@@ -148,9 +148,9 @@ func (l *listing) finish() {
 			l.problem(o.file, fmt.Sprintf(o.reason, o.n, o.first))
 		}
 	}
-	slices.SortFunc(l.snapshot.files, func(a, b retrieval.File) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(l.snapshot.Files, func(a, b retrieval.File) int { return cmp.Compare(a.Path, b.Path) })
 }
 
 func (l *listing) problem(file, reason string) {
-	l.snapshot.problems = append(l.snapshot.problems, retrieval.Problem{File: file, Reason: reason, Since: l.now})
+	l.snapshot.Problems = append(l.snapshot.Problems, retrieval.Problem{File: file, Reason: reason, Since: l.now})
 }

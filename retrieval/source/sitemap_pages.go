@@ -18,32 +18,21 @@ import (
 
 // sitemapSnapshot fetches the pages of one listing.
 type sitemapSnapshot struct {
+	retrieval.Snapshot
 	sitemap  *Sitemap
 	client   http.Client
 	host     string   // that is asked, see hostOf
 	site     *url.URL // root of the pages for readers; nil: as in the sitemap
 	upstream *url.URL // root from which they are fetched
 	robots   *robotstxt.Group
-	files    []retrieval.File
-	problems []retrieval.Problem
 	listed   map[string]bool
 	gate     chan struct{} // holds one value per request in progress
 	delay    time.Duration // between two requests
 	failures atomic.Int32  // consecutive
 }
 
-func (s *sitemapSnapshot) Files() []retrieval.File       { return s.files }
-func (s *sitemapSnapshot) Problems() []retrieval.Problem { return s.problems }
-func (s *sitemapSnapshot) Workers() int                  { return sitemapWorkers }
-func (s *sitemapSnapshot) Current() bool                 { return true }
-
-func (s *sitemapSnapshot) Close() error {
-	s.client.CloseIdleConnections()
-	return nil
-}
-
-// Read fetches a page.
-func (s *sitemapSnapshot) Read(ctx context.Context, file retrieval.File) (retrieval.Content, error) {
+// read fetches a page.
+func (s *sitemapSnapshot) read(ctx context.Context, file retrieval.File) (retrieval.Content, error) {
 	select {
 	case s.gate <- struct{}{}:
 		defer func() { <-s.gate }()

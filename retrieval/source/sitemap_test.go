@@ -92,9 +92,9 @@ func (s *testSite) sitemap() *Sitemap {
 	return &Sitemap{URL: s.URL + "/sitemap.xml", AllowPrivate: true}
 }
 
-func (s *testSite) paths(snap retrieval.Snapshot) []string {
+func (s *testSite) paths(snap *retrieval.Snapshot) []string {
 	var list []string
-	for _, f := range snap.Files() {
+	for _, f := range snap.Files {
 		list = append(list, strings.TrimPrefix(f.Path, s.URL))
 	}
 	return list
@@ -207,10 +207,10 @@ func TestSnapshotOfASitemap(t *testing.T) {
 			if got := site.paths(snap); !slices.Equal(got, test.want) {
 				t.Errorf("pages %q, want %q", got, test.want)
 			}
-			if len(snap.Problems()) != len(test.problems) {
-				t.Fatalf("problems %+v", snap.Problems())
+			if len(snap.Problems) != len(test.problems) {
+				t.Fatalf("problems %+v", snap.Problems)
 			}
-			for i, p := range snap.Problems() {
+			for i, p := range snap.Problems {
 				if !strings.Contains(p.Reason, test.problems[i]) {
 					t.Errorf("problem %q, want %q", p.Reason, test.problems[i])
 				}
@@ -370,7 +370,7 @@ func TestAPageIsAskedForWithItsValidators(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := snap.Files()[0]
+	file := snap.Files[0]
 	content, err := snap.Read(t.Context(), file)
 	if err != nil || string(content.Data) != "<p>hello" {
 		t.Fatalf("read %q, %v", content.Data, err)
@@ -409,7 +409,7 @@ func TestFourRequestsAtOnceAreTheMost(t *testing.T) {
 	var group sync.WaitGroup
 	for range 20 {
 		group.Go(func() {
-			if _, err := snap.Read(t.Context(), snap.Files()[0]); err != nil {
+			if _, err := snap.Read(t.Context(), snap.Files[0]); err != nil {
 				t.Error(err)
 			}
 		})
@@ -431,7 +431,7 @@ func TestASiteThatIsDownIsNotAskedForEachPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 100 {
-		if _, err := snap.Read(t.Context(), snap.Files()[0]); !errors.Is(err, retrieval.ErrTemporary) {
+		if _, err := snap.Read(t.Context(), snap.Files[0]); !errors.Is(err, retrieval.ErrTemporary) {
 			t.Fatalf("error %v", err)
 		}
 	}
@@ -480,7 +480,7 @@ func TestVersionsFromLastmod(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []bool{true, true, false, false, false, false} {
-		if f := snap.Files()[i]; (f.Version != "") != want {
+		if f := snap.Files[i]; (f.Version != "") != want {
 			t.Errorf("%s has version %q", f.Path, f.Version)
 		}
 	}
@@ -541,7 +541,7 @@ func FuzzParseSitemap(f *testing.F) {
 			l.add(p)
 		}
 		l.finish()
-		for _, file := range snap.files {
+		for _, file := range snap.Files {
 			u, err := url.Parse(file.Path)
 			if err != nil || hostOf(u) != "x.example" {
 				t.Fatalf("%q is not of this host", file.Path)
@@ -587,15 +587,15 @@ func TestPagesOfAnUpstreamAreKnownByTheURLsOfTheSite(t *testing.T) {
 			}
 			defer snap.Close()
 			if got, want := paths(snap), []string{base + "/a", base + "/b", base + "/moved"}; !slices.Equal(got, want) {
-				t.Fatalf("pages %q, want %q; problems %v", got, want, snap.Problems())
+				t.Fatalf("pages %q, want %q; problems %v", got, want, snap.Problems)
 			}
 			for i, want := range map[int]string{1: "<p>page b", 2: "<p>page new"} {
-				if content, err := snap.Read(t.Context(), snap.Files()[i]); err != nil || string(content.Data) != want {
-					t.Errorf("%s: %q, %v", snap.Files()[i].Path, content.Data, err)
+				if content, err := snap.Read(t.Context(), snap.Files[i]); err != nil || string(content.Data) != want {
+					t.Errorf("%s: %q, %v", snap.Files[i].Path, content.Data, err)
 				}
 			}
-			if len(snap.Problems()) != 2 {
-				t.Errorf("problems %+v", snap.Problems())
+			if len(snap.Problems) != 2 {
+				t.Errorf("problems %+v", snap.Problems)
 			}
 		})
 	}
