@@ -84,10 +84,12 @@ func backoff(first, last time.Duration, failures int) time.Duration {
 	return min(first<<min(failures-1, 20), last)
 }
 
-// wait returns after d, or earlier when ctx is done.
-func wait(ctx context.Context, d time.Duration) {
+// Sleep reports whether d has passed before ctx was done.
+func Sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
+		return false
 	case <-time.After(d):
+		return true
 	}
 }

@@ -30,23 +30,6 @@ type part struct {
 	outdone   map[*Document]*Document
 }
 
-// partsOf returns a part of the index for each of the sources.
-func partsOf(index Index, sources []string) []*part {
-	j := new(joint)
-	for _, name := range sources {
-		j.parts = append(j.parts, &part{Index: index, joint: j, source: name, loaded: make(chan struct{})})
-	}
-	return j.parts
-}
-
-// Keep keeps a document if the index is a Keeper.
-func (p *part) Keep(d *Document) (*Document, error) {
-	if k, ok := p.Index.(Keeper); ok {
-		return k.Keep(d)
-	}
-	return d, nil
-}
-
 // load tells the part the vectors of the documents that an earlier run left.
 func (p *part) load(documents []*Document, vectors func(int) [][]float32) {
 	p.mu.Lock()

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/caddy-docs/caddy-docs/retrieval/disk"
 )
 
@@ -94,9 +96,8 @@ type Refresher struct {
 	again   bool            // the next refresh is a rebuild
 	calls   sync.WaitGroup  // refreshes in progress
 
-	// locked holds an element while somebody changes the index or uses the
-	// fields below.
-	locked     chan struct{}
+	// lock is held by whoever changes the index or uses the fields below.
+	lock       *semaphore.Weighted
 	table      *pageTable // nil before the first refresh
 	documents  []*Document
 	hold       hold
@@ -115,7 +116,7 @@ type refreshCall struct {
 
 // NewRefresher returns a Refresher for an index.
 func NewRefresher(o RefresherOptions) *Refresher {
-	r := &Refresher{options: o, log: cmp.Or(o.Log, slog.Default()), locked: make(chan struct{}, 1), status: Status{State: Idle}}
+	r := &Refresher{options: o, log: cmp.Or(o.Log, slog.Default()), lock: semaphore.NewWeighted(1), status: Status{State: Idle}}
 	if o.Site != "" {
 		r.log = r.log.With("site", o.Site)
 	}
@@ -124,22 +125,6 @@ func NewRefresher(o RefresherOptions) *Refresher {
 	}
 	return r
 }
-
-// lock waits until the caller is the only one who changes the index. It fails
-// if ctx is done.
-func (r *Refresher) lock(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	select {
-	case r.locked <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (r *Refresher) unlock() { <-r.locked }
 
 // Run refreshes the index at once and after every change, until ctx is done.
 // When it returns, nothing uses the index any more. Run can be called once.
@@ -200,7 +185,7 @@ func (r *Refresher) watch(ctx context.Context, changes chan<- struct{}) {
 		if err := r.options.Source.Watch(ctx, changed); err != nil && ctx.Err() == nil {
 			r.log.Warn("watching for changes failed; it is tried again", "error", err)
 		}
-		wait(ctx, backoff(refreshRetry, maxRefreshRetry, failures))
+		Sleep(ctx, backoff(refreshRetry, maxRefreshRetry, failures))
 	}
 }
 
@@ -257,7 +242,7 @@ func (r *Refresher) Rebuild(ctx context.Context) (Report, error) {
 
 func (r *Refresher) serve(ctx context.Context, call *refreshCall) {
 	defer close(call.done)
-	err := r.lock(ctx)
+	err := r.lock.Acquire(ctx, 1)
 	r.mu.Lock()
 	r.next = nil
 	r.mu.Unlock()
@@ -265,7 +250,7 @@ func (r *Refresher) serve(ctx context.Context, call *refreshCall) {
 		call.err = err
 		return
 	}
-	defer r.unlock()
+	defer r.lock.Release(1)
 	if r.options.Limit != nil {
 		select {
 		case r.options.Limit <- struct{}{}:
@@ -303,7 +288,7 @@ func (r *Refresher) refresh(ctx context.Context) (Report, error) {
 	}
 	report, err := r.attempt(ctx)
 	for tries := 1; tries < maxAttempts && errors.Is(err, errReplaced); tries++ {
-		wait(ctx, quiet)
+		Sleep(ctx, quiet)
 		report, err = r.attempt(ctx)
 	}
 	if errors.Is(err, fs.ErrNotExist) && len(r.documents) > 0 {

@@ -57,28 +57,26 @@ type embeddings struct {
 	took      atomic.Int64 // time.Duration of the latest publication
 	batchSize atomic.Int64 // texts
 
-	mu     sync.Mutex
-	status EmbeddingStatus
+	mu sync.Mutex
 	// refused are texts that the embedder takes in no form. They are tried
 	// again after a restart.
 	refused   map[disk.Key]bool
 	putFailed bool
+	// notes are the keys of documents that were read since the last generation,
+	// of which only the outline is at hand.
+	notes map[string][]disk.Key // by Document.Key
 
 	// The holder of the Refresher's lock uses these. cache is set once.
 	cache *disk.Vectors
 	keys  [][]disk.Key // of the sections of Refresher.documents
-
-	notesMu sync.Mutex
-	// notes are the keys of documents that were read since the last generation,
-	// of which only the outline is at hand.
-	notes map[string][]disk.Key // by Document.Key
 }
 
 func newEmbeddings(r *Refresher) *embeddings {
 	model := r.options.Embedder.Model()
+	r.status.Embeddings = &EmbeddingStatus{Model: model}
 	e := &embeddings{
 		refresher: r, model: model, woken: make(chan struct{}, 1),
-		status: EmbeddingStatus{Model: model}, refused: map[disk.Key]bool{},
+		refused: map[disk.Key]bool{}, notes: map[string][]disk.Key{},
 	}
 	e.batchSize.Store(maxBatchTexts)
 	return e
@@ -111,15 +109,7 @@ func (e *embeddings) load() {
 }
 
 func (e *embeddings) setStatus(change func(*EmbeddingStatus)) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	change(&e.status)
-}
-
-func (e *embeddings) currentStatus() EmbeddingStatus {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.status
+	e.refresher.setStatus(func(s *Status) { change(s.Embeddings) })
 }
 
 // wake makes run look for sections without a vector.
@@ -156,24 +146,18 @@ func (e *embeddings) keysOfDocument(d *Document) []disk.Key {
 // note remembers the keys of a document that leaves memory.
 func (e *embeddings) note(d *Document) {
 	keys := e.keysOfDocument(d)
-	e.notesMu.Lock()
-	defer e.notesMu.Unlock()
-	if e.notes == nil {
-		e.notes = map[string][]disk.Key{}
-	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.notes[d.Key()] = keys
 }
 
 // keysOf returns the keys of the sections of documents. Those of outlines are
 // noted, or known from the current generation, or the document is loaded.
 func (e *embeddings) keysOf(ctx context.Context, documents []*Document) ([][]disk.Key, error) {
-	e.notesMu.Lock()
+	e.mu.Lock()
 	notes := e.notes
-	e.notes = nil
-	e.notesMu.Unlock()
-	if notes == nil {
-		notes = map[string][]disk.Key{}
-	}
+	e.notes = map[string][]disk.Key{}
+	e.mu.Unlock()
 	for i, keys := range e.keys { // none before the first generation
 		if d := e.refresher.documents[i]; d.Outline && notes[d.Key()] == nil {
 			notes[d.Key()] = keys
@@ -229,32 +213,30 @@ func (e *embeddings) known(keys [][]disk.Key) (known int) {
 // lacks vectors that are known.
 func (e *embeddings) missing(ctx context.Context) (texts []text, unpublished bool) {
 	r := e.refresher
-	if r.lock(ctx) != nil {
+	if r.lock.Acquire(ctx, 1) != nil {
 		return nil, false
 	}
-	defer r.unlock()
+	defer r.lock.Release(1)
 	if r.table == nil {
 		return nil, false // the first refresh has not begun
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	seen := map[disk.Key]bool{}
-	e.status.Done, e.status.Total, e.status.Refused = 0, 0, 0
+	total, known, refused := 0, 0, 0
 	for i, d := range r.documents {
 		for j, key := range e.keys[i] {
-			e.status.Total++
+			total++
 			switch {
 			case e.cache.Has(key):
-				e.status.Done++
+				known++
 			case e.refused[key]:
-				e.status.Refused++
+				refused++
 			case !seen[key]:
 				seen[key] = true
 				texts = append(texts, text{key, d, j})
 			}
 		}
 	}
-	known := e.status.Done
+	e.setStatus(func(s *EmbeddingStatus) { s.Done, s.Total, s.Refused = known, total, refused })
 	unpublished = r.table.Vectors != known || known > 0 && (r.table.Model != e.model || e.lost())
 	return texts, unpublished
 }
@@ -323,10 +305,10 @@ func (e *embeddings) update(ctx context.Context) error {
 // publish gives the vectors that are known to the index.
 func (e *embeddings) publish(ctx context.Context) error {
 	r := e.refresher
-	if err := r.lock(ctx); err != nil {
+	if err := r.lock.Acquire(ctx, 1); err != nil {
 		return err
 	}
-	defer r.unlock()
+	defer r.lock.Release(1)
 	if err := r.publish(ctx, r.documents); err != nil {
 		return err
 	}
@@ -340,7 +322,7 @@ func (e *embeddings) publish(ctx context.Context) error {
 	if err := e.cache.Compact(live); err != nil {
 		r.log.Warn("vectors of removed pages still take up space", "error", err)
 	}
-	s := e.currentStatus()
+	s := r.Status().Embeddings
 	r.log.Info("vectors published", "model", e.model, "vectors", s.Done, "sections", s.Total)
 	if r.options.OnVectors != nil {
 		r.options.OnVectors(s.Total)

@@ -159,8 +159,8 @@ func (e *embeddings) put(keys []disk.Key, vectors [][]float32) {
 	e.mu.Lock()
 	first := err != nil && !e.putFailed
 	e.putFailed = err != nil
-	e.status.Done = min(e.status.Done+len(keys), e.status.Total)
 	e.mu.Unlock()
+	e.setStatus(func(s *EmbeddingStatus) { s.Done = min(s.Done+len(keys), s.Total) })
 	if first {
 		e.refresher.log.Warn("vectors can't be written to disk; they are kept in memory", "error", err)
 	}

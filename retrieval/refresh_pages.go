@@ -278,8 +278,11 @@ func (r *Refresher) read(ctx context.Context, snapshot *Snapshot, file File, bef
 	case err != nil:
 		p.problem = err.Error()
 	case document != nil:
-		if p.document, err = r.keep(document); err != nil {
+		if p.document, err = r.options.Index.Keep(document); err != nil {
 			return page{read: true, problem: err.Error(), temporary: true}
+		}
+		if r.embeddings != nil && p.document != document {
+			r.embeddings.note(document)
 		}
 		p.entry.Hash = document.OwnHash()
 		if len(warnings) > 0 {
@@ -291,20 +294,6 @@ func (r *Refresher) read(ctx context.Context, snapshot *Snapshot, file File, bef
 	}
 	p.entry.Problem = p.problem
 	return p
-}
-
-// keep gives a document to an index that keeps documents on disk, and returns
-// what Keep does.
-func (r *Refresher) keep(d *Document) (*Document, error) {
-	keeper, ok := r.options.Index.(Keeper)
-	if !ok {
-		return d, nil
-	}
-	kept, err := keeper.Keep(d)
-	if r.embeddings != nil && kept != d {
-		r.embeddings.note(d)
-	}
-	return kept, err
 }
 
 // unchanged is the page of a file whose content is that of an entry.

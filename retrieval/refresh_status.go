@@ -88,17 +88,16 @@ type Status struct {
 func (r *Refresher) Status() Status {
 	r.mu.Lock()
 	s := r.status
+	if s.Embeddings != nil {
+		e := *s.Embeddings
+		if s.Embeddings = &e; s.State == Idle && e.Done < e.Total && e.Error == "" {
+			s.State, s.Done, s.Total = Embedding, e.Done, e.Total
+		}
+	}
 	r.mu.Unlock()
 	// A generation is searched before what comes after it is done, such as
 	// writing it to the disk.
 	s.Ready = s.Ready || len(r.options.Index.Documents()) > 0
-	if r.embeddings != nil {
-		e := r.embeddings.currentStatus()
-		s.Embeddings = &e
-		if s.State == Idle && e.Done < e.Total && e.Error == "" {
-			s.State, s.Done, s.Total = Embedding, e.Done, e.Total
-		}
-	}
 	return s
 }
 

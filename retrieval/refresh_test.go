@@ -148,6 +148,8 @@ type memoryIndex struct {
 
 func newMemoryIndex() *memoryIndex { return &memoryIndex{replaced: make(chan struct{}, 100)} }
 
+func (x *memoryIndex) Keep(d *retrieval.Document) (*retrieval.Document, error) { return d, nil }
+
 func (x *memoryIndex) Replace(_ context.Context, documents []*retrieval.Document, vectors func(int) [][]float32) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -280,6 +280,9 @@ type Index interface {
 	Mark(q Query) Marker
 	// Page returns the document of a page, or nil if the index has none.
 	Page(ctx context.Context, page string) (*Document, error)
+	// Keep stores a document for the next Replace, so that memory never has all
+	// texts of a site. It returns its outline, or the document if it stays in memory.
+	Keep(d *Document) (*Document, error)
 	// Replace publishes a new generation: it replaces all documents at once, so
 	// that no search sees two generations. The documents must not be changed
 	// afterwards. An outline from Documents represents its document. vectors, if
@@ -291,15 +294,6 @@ type Index interface {
 	Documents() []*Document
 	// Close releases the index's resources.
 	Close() error
-}
-
-// Keeper is an Index with its documents on disk: it takes them one by one as they
-// are read, so that memory never has all texts of a site. Its Documents are
-// outlines.
-type Keeper interface {
-	// Keep stores a document for the next Replace, and returns its outline, or the
-	// document if it stays in memory.
-	Keep(d *Document) (*Document, error)
 }
 
 // Remote is an Index in other servers, which have its vectors.

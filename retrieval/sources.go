@@ -37,7 +37,11 @@ func NewSources(names []string, options []RefresherOptions) *Sources {
 		keys[0] = "" // as for a single one
 		restore := options[0].Restore
 		var once sync.Once
-		s.parts = partsOf(options[0].Index, keys)
+		j := new(joint)
+		for i := range options {
+			j.parts = append(j.parts, &part{Index: options[0].Index, joint: j, source: keys[i], loaded: make(chan struct{})})
+		}
+		s.parts = j.parts
 		for i, p := range s.parts {
 			options[i].Index, options[i].part = p, p
 			if restore != nil {
@@ -173,11 +177,11 @@ func (s *Sources) Generation() (n uint64) {
 func (s *Sources) Vectors(ctx context.Context, keys []disk.Key) [][]float32 {
 	all := make([][]float32, len(keys))
 	for _, r := range s.refreshers {
-		if r.embeddings == nil || r.lock(ctx) != nil {
+		if r.embeddings == nil || r.lock.Acquire(ctx, 1) != nil {
 			continue
 		}
 		cache := r.embeddings.cache
-		r.unlock()
+		r.lock.Release(1)
 		if cache == nil {
 			continue
 		}

@@ -50,6 +50,8 @@ func (brokenIndex) Mark(retrieval.Query) retrieval.Marker {
 
 func (brokenIndex) Page(context.Context, string) (*retrieval.Document, error) { return nil, errBroken }
 
+func (brokenIndex) Keep(d *retrieval.Document) (*retrieval.Document, error) { return d, nil }
+
 func (brokenIndex) Replace(context.Context, []*retrieval.Document, func(int) [][]float32) error {
 	return errBroken
 }

@@ -68,10 +68,7 @@ type Index struct {
 	kept      kept
 }
 
-var (
-	_ retrieval.Index  = (*Index)(nil)
-	_ retrieval.Keeper = (*Index)(nil)
-)
+var _ retrieval.Index = (*Index)(nil)
 
 // Open returns the index of a folder. What an earlier run left there is loaded by
 // Restore, until which the index is not ready. Open only fails if synonyms or stop

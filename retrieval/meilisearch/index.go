@@ -133,7 +133,6 @@ type Counts struct {
 
 var (
 	_ retrieval.Index  = (*Index)(nil)
-	_ retrieval.Keeper = (*Index)(nil)
 	_ retrieval.Remote = (*Index)(nil)
 )
 

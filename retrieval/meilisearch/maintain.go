@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 const (
@@ -18,7 +20,7 @@ const (
 // watch probes a server while it is down. Nothing else is done here that could
 // take time.
 func (s *replica) watch(ctx context.Context) {
-	for sleep(ctx, maintainInterval) {
+	for retrieval.Sleep(ctx, maintainInterval) {
 		if k := s.now(); k.down != nil && time.Since(k.probed) >= probeInterval && s.probe(ctx) == nil {
 			s.site.log.Info("a Meilisearch server answers again", "server", s.url)
 		}
@@ -28,7 +30,7 @@ func (s *replica) watch(ctx context.Context) {
 // maintain brings a server up to date whenever it is outdated and answers.
 func (s *replica) maintain(ctx context.Context) {
 	s.adopt(ctx)
-	for sleep(ctx, maintainInterval) {
+	for retrieval.Sleep(ctx, maintainInterval) {
 		s.adopt(ctx)
 		if s.now().down != nil {
 			continue

@@ -16,6 +16,8 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 // Versions of the server. Below minimumVersion it can't rename an index in a
@@ -131,19 +133,9 @@ func (s *server) admin(ctx context.Context, method, path string, body, to any) e
 	}
 	for pause, try := firstPause, 1; ; pause, try = 2*pause, try+1 {
 		err := s.call(ctx, s.key, method, path, data, to)
-		if err == nil || try == maxTries || !unavailable(err) || !sleep(ctx, pause) {
+		if err == nil || try == maxTries || !unavailable(err) || !retrieval.Sleep(ctx, pause) {
 			return err
 		}
-	}
-}
-
-// sleep reports whether d has passed before ctx was done.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
 	}
 }
 
@@ -223,7 +215,7 @@ func (s *server) await(ctx context.Context, number int64) error {
 		default:
 			return &TaskError{t}
 		}
-		if !sleep(ctx, pause) {
+		if !retrieval.Sleep(ctx, pause) {
 			return fmt.Errorf("waiting for task %d: %w", number, ctx.Err())
 		}
 	}

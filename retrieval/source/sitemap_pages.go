@@ -49,7 +49,7 @@ func (s *sitemapSnapshot) read(ctx context.Context, file retrieval.File) (retrie
 		s.failures.Store(0)
 	}
 	if s.delay > 0 {
-		sleep(ctx, s.delay)
+		retrieval.Sleep(ctx, s.delay)
 	}
 	return content, err
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 const (
@@ -64,7 +66,7 @@ func (f *Folder) Watch(ctx context.Context, changed func()) error {
 		if pause = min(2*pause, lastPause); time.Since(start) > time.Second {
 			pause = firstPause
 		}
-		sleep(ctx, pause)
+		retrieval.Sleep(ctx, pause)
 	}
 	return nil
 }
@@ -192,11 +194,4 @@ func (f *Folder) watcher() *Watcher {
 		f.Watcher = new(Watcher)
 	}
 	return f.Watcher
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }
