@@ -120,11 +120,11 @@ func (s *Pages) words() *names {
 				})
 			}
 		}
-		all, counts := make([]string, 0, len(n.pages)), make([]uint32, 0, len(n.pages))
+		all := make(map[string]uint32, len(n.pages))
 		for word, in := range n.pages {
-			all, counts = append(all, word), append(counts, uint32(max(len(in), 1)))
+			all[word] = uint32(max(len(in), 1))
 		}
-		n.list = words.NewList(all, counts)
+		n.list = words.NewList(all)
 	})
 	return n
 }

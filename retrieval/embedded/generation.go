@@ -12,10 +12,8 @@ import (
 
 // generation is one state of the index. It never changes.
 type generation struct {
-	docs      []*retrieval.Document
-	texts     []*pageTexts       // of docs, nil if docs have them
-	words     []*words.PageWords // of docs, in the same order
-	wordsUsed int                // how many different ones
+	contents
+	wordsUsed int // how many different ones
 	byPage    map[string]uint32
 	first     []uint32 // page → its first section; one more at the end
 
@@ -41,10 +39,8 @@ type generation struct {
 	copyOrder []uint64
 	scopes    []scope
 	scope     []uint32 // page → its scope
-	vectors   *matrix
 
-	lexicon []words.Word               // of the words of all generations
-	asked   atomic.Pointer[askedQuery] // the last one
+	asked atomic.Pointer[askedQuery] // the last one
 
 	narrowing sync.Mutex
 	narrowed  []narrowedSet // the latest first
@@ -53,15 +49,16 @@ type generation struct {
 }
 
 // newGeneration inverts the words of documents.
-func newGeneration(docs []*retrieval.Document, texts []*pageTexts, counted []*words.PageWords, lexicon []words.Word, vectors *matrix) *generation {
-	g := &generation{docs: docs, texts: texts, words: counted, lexicon: lexicon, byPage: make(map[string]uint32, len(docs)), first: make([]uint32, 1, len(docs)+1)}
+func newGeneration(c contents) *generation {
+	docs, lexicon := c.docs, c.lexicon.Words
+	g := &generation{contents: c, byPage: make(map[string]uint32, len(docs)), first: make([]uint32, 1, len(docs)+1)}
 	places := make([]uint32, len(lexicon)) // of each word
 	for i, d := range docs {
 		g.byPage[d.Page] = uint32(i)
 		g.first = append(g.first, g.first[i]+uint32(len(d.Sections)))
-		g.mean.AddPage(counted[i], 1)
-		counted[i].Places(places)
-		if l := counted[i].Language; !slices.Contains(g.languages, l) {
+		g.mean.AddPage(c.words[i], 1)
+		c.words[i].Places(places)
+		if l := c.words[i].Language; !slices.Contains(g.languages, l) {
 			g.languages = append(g.languages, l)
 		}
 	}
@@ -91,7 +88,6 @@ func newGeneration(docs []*retrieval.Document, texts []*pageTexts, counted []*wo
 	g.relate()
 	g.factor = factorsOf(docs)
 	g.spelling = words.SpellingOf(lexicon, places)
-	g.vectors = vectors
 	g.vectors.measure(g)
 	return g
 }

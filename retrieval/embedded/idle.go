@@ -118,7 +118,6 @@ func (x *Index) unload() {
 		return
 	}
 	x.current.Store(nil)
-	x.words = nil
 }
 
 // take gives contents the documents of a Replace. Texts that are in the current
@@ -142,7 +141,7 @@ func (x *Index) take(c *contents, documents []*retrieval.Document) error {
 		}
 		if known == nil {
 			if g := x.current.Load(); g != nil {
-				known = &contents{docs: g.docs, texts: g.texts}
+				known = &g.contents
 			} else {
 				var err error
 				if known, err = x.loadAgain(); err != nil {

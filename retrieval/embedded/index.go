@@ -62,8 +62,7 @@ type Index struct {
 	scratch sync.Pool                  // of *scratch
 	idle    idle
 
-	replacing sync.Mutex   // guards changes of current, and:
-	words     []words.Word // of the lexicon, which is made again for each Replace
+	replacing sync.Mutex // guards changes of current, and:
 	closed    bool
 	kept      kept
 }
@@ -93,7 +92,6 @@ func Open(o Options) (*Index, error) {
 		if x.idle.after > 0 {
 			x.idle.outlines.Store(o.Running.idle.outlines.Load())
 		} else if g := o.Running.current.Load(); g != nil {
-			x.words = g.lexicon
 			x.current.Store(g)
 		}
 	}
@@ -217,7 +215,10 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 		return errors.New("the index is closed")
 	}
 	defer func() { x.kept = kept{} }()
-	c := &contents{lexicon: &words.Lexicon{Words: x.words}}
+	c, old := &contents{lexicon: new(words.Lexicon)}, x.current.Load()
+	if old != nil {
+		c.lexicon.Words = old.lexicon.Words
+	}
 	err := x.take(c, documents)
 	if err == nil {
 		c.vectors, err = newMatrix(c.docs, vectors)
@@ -232,7 +233,7 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 	if len(pages) != len(documents) {
 		return fmt.Errorf("%d documents have only %d different pages", len(documents), len(pages))
 	}
-	old, unloads := x.current.Load(), x.unloads(documents)
+	unloads := x.unloads(documents)
 	unloaded := unloads && old == nil
 	if unloaded && x.save(c) { // it is on disk only until somebody searches
 		x.idle.outlines.Store(&c.docs)
@@ -261,8 +262,8 @@ func (x *Index) show(ctx context.Context, c *contents, old *generation) error {
 			return err
 		}
 	}
-	x.words = slices.Clip(c.lexicon.Words) // which the next lexicon copies before it adds to them
-	x.current.Store(newGeneration(c.docs, c.texts, c.words, x.words, c.vectors))
+	c.lexicon = &words.Lexicon{Words: slices.Clip(c.lexicon.Words)} // which the next one copies before it adds to them
+	x.current.Store(newGeneration(*c))
 	return nil
 }
 

@@ -35,7 +35,7 @@ func (x *Index) Mark(q retrieval.Query) retrieval.Marker {
 	g = g.only(q.Pages)
 	return g.parsed(&q, x.wording).marker(func(e expansion) (texts []string) {
 		for _, form := range g.forms.Of(e.term) {
-			texts = append(texts, g.lexicon[form].Text)
+			texts = append(texts, g.lexicon.Words[form].Text)
 		}
 		return texts
 	}, nil)

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
-	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 // maxNarrowed is how many narrowed generations are kept: of the pages that
@@ -38,33 +37,30 @@ func (g *generation) only(pages *retrieval.PageSet) *generation {
 }
 
 func (g *generation) narrow(pages *retrieval.PageSet) *generation {
-	var docs []*retrieval.Document
-	var texts []*pageTexts
-	var counted []*words.PageWords
-	var vectors *matrix
+	c := contents{lexicon: g.lexicon}
 	if g.vectors != nil {
-		vectors = &matrix{dim: g.vectors.dim}
+		c.vectors = &matrix{dim: g.vectors.dim}
 	}
 	section, row := uint32(0), 0
 	for page, d := range g.docs {
 		from, to := g.sectionsOf(uint32(page))
 		has := pages.Has(d.Page)
-		for ; vectors != nil && row < len(g.vectors.section) && g.vectors.section[row] < to; row++ {
+		for ; c.vectors != nil && row < len(g.vectors.section) && g.vectors.section[row] < to; row++ {
 			if has {
-				vectors.section = append(vectors.section, section+g.vectors.section[row]-from)
-				vectors.values = append(vectors.values, g.vectors.values[row*vectors.dim:(row+1)*vectors.dim]...)
+				c.vectors.section = append(c.vectors.section, section+g.vectors.section[row]-from)
+				c.vectors.values = append(c.vectors.values, g.vectors.values[row*c.vectors.dim:(row+1)*c.vectors.dim]...)
 			}
 		}
 		if has {
-			docs, counted = append(docs, d), append(counted, g.words[page])
+			c.docs, c.words = append(c.docs, d), append(c.words, g.words[page])
 			if g.texts != nil {
-				texts = append(texts, g.texts[page])
+				c.texts = append(c.texts, g.texts[page])
 			}
 			section += to - from
 		}
 	}
-	if len(docs) == len(g.docs) {
+	if len(c.docs) == len(g.docs) {
 		return g
 	}
-	return newGeneration(docs, texts, counted, g.lexicon, vectors)
+	return newGeneration(c)
 }

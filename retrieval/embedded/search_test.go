@@ -389,7 +389,7 @@ func TestWordsOutOfUseAreDropped(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := len(x.words); n > 13_000 {
+	if n := len(x.current.Load().lexicon.Words); n > 13_000 {
 		t.Errorf("%d words are kept for a page of 1,000", n)
 	}
 	if len(search(t, x, retrieval.Query{Text: "word29x7"})) != 1 {

@@ -61,7 +61,7 @@ type snapshotPage struct {
 	Vectors  []float32
 }
 
-// contents are what a snapshot holds.
+// contents are what a snapshot holds, and a generation is made of.
 type contents struct {
 	docs    []*retrieval.Document
 	texts   []*pageTexts       // of docs, nil if docs have them

@@ -189,7 +189,7 @@ func FuzzSnapshot(f *testing.F) {
 		}
 		var b bytes.Buffer
 		g := x.current.Load()
-		c := &contents{lexicon: &words.Lexicon{Words: x.words}, vectors: g.vectors}
+		c := &contents{lexicon: g.lexicon, vectors: g.vectors}
 		for _, d := range g.docs {
 			c.docs, c.texts = append(c.docs, withoutTexts(d)), append(c.texts, hold(&texts{whole: d}))
 		}

@@ -33,11 +33,12 @@ func NewForms(term, places []uint32, terms int) Forms {
 // Of returns the words of a term.
 func (f *Forms) Of(term uint32) []uint32 { return f.words[f.first[term]:f.first[term+1]] }
 
-// SpellingOf lists the words of a lexicon that are in any place.
+// SpellingOf lists the words of a lexicon that are in any place. The places of
+// equal words, which are in several languages, are added up.
 func SpellingOf(lexicon []Word, places []uint32) *List {
-	texts := make([]string, len(lexicon))
-	for i := range lexicon {
-		texts[i] = lexicon[i].Text
+	all := make(map[string]uint32, len(lexicon))
+	for i, w := range lexicon {
+		all[w.Text] += places[i]
 	}
-	return NewList(texts, places)
+	return NewList(all)
 }

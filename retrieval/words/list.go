@@ -15,29 +15,11 @@ type List struct {
 	places []uint32
 }
 
-// NewList takes words with their places, in any order. Those without a letter
-// are left out: nothing is corrected or completed to them. The places of equal
-// words, which are in several languages, are added up.
-func NewList(words []string, places []uint32) *List {
-	order := make([]uint32, 0, len(words))
-	for i, n := range places {
-		if n > 0 && listed(words[i]) {
-			order = append(order, uint32(i))
-		}
-	}
-	slices.SortFunc(order, func(a, b uint32) int { return strings.Compare(words[a], words[b]) })
-	var text strings.Builder
-	l := &List{}
-	for i, at := range order {
-		if i > 0 && words[order[i-1]] == words[at] {
-			l.places[len(l.places)-1] += places[at]
-			continue
-		}
-		text.WriteString(words[at])
-		l.ends, l.places = append(l.ends, uint32(text.Len())), append(l.places, places[at])
-	}
-	l.text, l.ends, l.places = strings.Clone(text.String()), slices.Clip(l.ends), slices.Clip(l.places)
-	return l
+// NewList takes words with their places. It removes those from the map that have
+// no place, or no letter: nothing is corrected or completed to them.
+func NewList(places map[string]uint32) *List {
+	maps.DeleteFunc(places, func(word string, n uint32) bool { return n == 0 || !listed(word) })
+	return (&List{}).with(places)
 }
 
 // listed reports whether a list has a word.

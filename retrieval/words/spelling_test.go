@@ -51,11 +51,11 @@ func randomWords(r *rand.Rand, n int) (words []string) {
 func TestCorrectionsAreAllWordsAtASmallDistance(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	words := randomWords(r, 3000)
-	places := make([]uint32, len(words))
-	for i := range words {
-		places[i] = uint32(i + 1)
+	places := map[string]uint32{}
+	for i, word := range words {
+		places[word] = uint32(i + 1)
 	}
-	list := NewList(words, places)
+	list := NewList(places)
 	for range 200 {
 		query := []rune(words[r.IntN(len(words))])
 		query[r.IntN(len(query))] = 'd'
@@ -107,7 +107,11 @@ func TestCorrectionsAreAllWordsAtASmallDistance(t *testing.T) {
 
 func FuzzSuggestions(f *testing.F) {
 	words := randomWords(rand.New(rand.NewPCG(5, 6)), 40)
-	list := NewList(words, slices.Repeat([]uint32{1}, len(words)))
+	places := map[string]uint32{}
+	for _, word := range words {
+		places[word] = 1
+	}
+	list := NewList(places)
 	f.Add("abcdé", true)
 	f.Add("\xffaaaaaaaa設", false)
 	f.Fuzz(func(t *testing.T, word string, typing bool) {

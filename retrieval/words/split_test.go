@@ -129,7 +129,7 @@ func FuzzWords(f *testing.F) {
 }
 
 func TestSuggestions(t *testing.T) {
-	s := NewList([]string{"proxy", "caddy", "proxies", "candy", "caddy", "cadd1", "42"}, []uint32{7, 5, 3, 2, 4, 0, 9})
+	s := NewList(map[string]uint32{"proxy": 7, "caddy": 9, "proxies": 3, "candy": 2, "cadd1": 0, "42": 9})
 	for _, c := range []struct {
 		word   string
 		typing bool
