@@ -25,11 +25,6 @@ const (
 	queryCacheSize = 1000
 )
 
-// NewEmbedderBreaker returns the breaker of an embedder of queries.
-func NewEmbedderBreaker() *Breaker {
-	return &Breaker{After: 3, First: time.Second, Last: time.Minute}
-}
-
 // QueryVectorCounts counts queries by how they got a vector, for metrics.
 type QueryVectorCounts struct {
 	// Embedded queries got a vector from the embedder, Cached ones from an
@@ -39,20 +34,76 @@ type QueryVectorCounts struct {
 	Embedded, Cached, Late, Failed, Skipped uint64
 }
 
+// EmbedderCalls are calls of an embedder of queries that are counted. It is safe for
+// concurrent use.
+type EmbedderCalls struct {
+	// Deadline is how long a call may take.
+	Deadline time.Duration
+
+	mu     sync.Mutex
+	counts QueryVectorCounts
+}
+
+// NewEmbedderBreaker returns the breaker of an embedder of queries.
+func NewEmbedderBreaker() *Breaker {
+	return &Breaker{After: 3, First: time.Second, Last: time.Minute}
+}
+
+// Counts returns the counts since the start.
+func (c *EmbedderCalls) Counts() QueryVectorCounts {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.counts
+}
+
+func (c *EmbedderCalls) count(n *uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	*n++
+}
+
+// Do makes a call unless the embedder is failing, and reports whether it succeeded
+// in time. log names the embedder; who is what it is called there.
+func (c *EmbedderCalls) Do(ctx context.Context, b *Breaker, log *slog.Logger, who string, call func(context.Context) error) (ok bool) {
+	if !b.Allow() {
+		c.count(&c.counts.Skipped)
+		return false
+	}
+	timed, cancel := context.WithTimeout(ctx, c.Deadline)
+	defer cancel()
+	err := call(timed)
+	switch {
+	case err == nil:
+		c.count(&c.counts.Embedded)
+	case ctx.Err() != nil:
+		return false // the reader left, or there is no time left for anything
+	case timed.Err() != nil:
+		c.count(&c.counts.Late)
+	default:
+		c.count(&c.counts.Failed)
+	}
+	if b.Record(err) {
+		if err == nil {
+			log.Info(who + " has recovered")
+		} else {
+			log.Warn(who+" is failing; searches use keywords only until it recovers", "error", err, "deadline", c.Deadline)
+		}
+	}
+	return err == nil
+}
+
 // QueryVectors embeds queries. When the embedder fails or is too slow, a query
 // has no vector and is a keyword search: a search never fails, and never waits
 // longer than DefaultQueryDeadline, because of the embedder. It is safe for
 // concurrent use.
 type QueryVectors struct {
+	EmbedderCalls
 	embedder Embedder
 	ready    func() bool
 	log      *slog.Logger
 	breaker  *Breaker
-	calls    chan struct{} // holds an element for each call in progress
-
-	mu     sync.Mutex
-	counts QueryVectorCounts
-	recent store.Recent[[]float32] // by the text
+	calls    chan struct{}           // holds an element for each call in progress
+	recent   store.Recent[[]float32] // by the text
 }
 
 // NewQueryVectors returns the QueryVectors of an embedder. ready reports whether
@@ -60,7 +111,7 @@ type QueryVectors struct {
 // embedded.
 func NewQueryVectors(e Embedder, ready func() bool, log *slog.Logger) *QueryVectors {
 	return &QueryVectors{
-		embedder: e, ready: ready, log: log, breaker: NewEmbedderBreaker(),
+		EmbedderCalls: EmbedderCalls{Deadline: DefaultQueryDeadline}, embedder: e, ready: ready, log: log.With("model", e.Model()), breaker: NewEmbedderBreaker(),
 		calls: make(chan struct{}, maxQueryCalls), recent: store.Recent[[]float32]{Max: queryCacheSize / 2},
 	}
 }
@@ -75,15 +126,8 @@ func (qv *QueryVectors) WithVector(ctx context.Context, q Query) Query {
 	return q
 }
 
-// Counts returns the counts since it was made.
-func (qv *QueryVectors) Counts() QueryVectorCounts {
-	qv.mu.Lock()
-	defer qv.mu.Unlock()
-	return qv.counts
-}
-
 // vector returns a query's vector, or nil if there is none in time.
-func (qv *QueryVectors) vector(ctx context.Context, text string) []float32 {
+func (qv *QueryVectors) vector(ctx context.Context, text string) (v []float32) {
 	text = short.Bytes(short.Line(text), maxQueryText)
 	if text == "" {
 		return nil
@@ -99,32 +143,12 @@ func (qv *QueryVectors) vector(ctx context.Context, text string) []float32 {
 		qv.count(&qv.counts.Skipped)
 		return nil
 	}
-	if !qv.breaker.Allow() {
-		qv.count(&qv.counts.Skipped)
-		return nil
-	}
-	timed, cancel := context.WithTimeout(ctx, DefaultQueryDeadline)
-	defer cancel()
-	v, err := embedQuery(timed, qv.embedder, text)
-	switch {
-	case err == nil:
-		qv.count(&qv.counts.Embedded)
-		qv.recent.Put(text, v, 1)
-	case ctx.Err() != nil:
-		return nil // the reader left
-	case timed.Err() != nil:
-		qv.count(&qv.counts.Late)
-	default:
-		qv.count(&qv.counts.Failed)
-	}
-	if qv.breaker.Record(err) {
-		if err == nil {
-			qv.log.Info("the embedder has recovered", "model", qv.embedder.Model())
-		} else {
-			qv.log.Warn("the embedder is failing; searches use keywords only until it recovers",
-				"model", qv.embedder.Model(), "error", err, "deadline", DefaultQueryDeadline)
+	qv.Do(ctx, qv.breaker, qv.log, "the embedder", func(ctx context.Context) (err error) {
+		if v, err = embedQuery(ctx, qv.embedder, text); err == nil {
+			qv.recent.Put(text, v, 1)
 		}
-	}
+		return err
+	})
 	return v
 }
 
@@ -144,10 +168,4 @@ func embedQuery(ctx context.Context, e Embedder, text string) ([]float32, error)
 		return nil, err
 	}
 	return vectors[0], nil
-}
-
-func (qv *QueryVectors) count(n *uint64) {
-	qv.mu.Lock()
-	defer qv.mu.Unlock()
-	*n++
 }

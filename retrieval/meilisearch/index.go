@@ -117,10 +117,11 @@ type Index struct {
 	stop       context.CancelFunc
 	background sync.WaitGroup
 
-	mu             sync.Mutex
-	counts         Counts
-	embedderCounts retrieval.QueryVectorCounts
-	warned         map[string]time.Time // by when a repeating warning was logged
+	embedder retrieval.EmbedderCalls // that of the servers
+
+	mu     sync.Mutex
+	counts Counts
+	warned map[string]time.Time // by when a repeating warning was logged
 }
 
 // Counts counts searches by outcome, for metrics.
@@ -139,29 +140,21 @@ var (
 // Open returns the index of a site. It fails if a server answers and is too
 // old. Servers that don't answer are tried again in the background.
 func Open(o Options) (*Index, error) {
-	if len(o.URLs) == 0 {
-		return nil, errors.New("no Meilisearch server is configured; write its URL, like http://127.0.0.1:7700")
-	}
 	o.Prefix = cmp.Or(o.Prefix, "docs")
 	o.CheckInterval = cmp.Or(o.CheckInterval, defaultCheckInterval)
 	t := &o.Timeouts
 	t.Probe, t.Search = cmp.Or(t.Probe, time.Second), cmp.Or(t.Search, 1800*time.Millisecond)
 	t.Server, t.Embedder = cmp.Or(t.Server, 800*time.Millisecond), cmp.Or(t.Embedder, retrieval.DefaultQueryDeadline)
 	x := &Index{
-		options: o, log: o.Log, uidPrefix: uidPrefix(o.Prefix, o.Site), viewPrefix: viewPrefix(o.Prefix, o.Site), vectorMark: vectorMark(o.Model), ratio: .5,
+		options: o, log: cmp.Or(o.Log, slog.Default()), uidPrefix: uidPrefix(o.Prefix, o.Site), viewPrefix: viewPrefix(o.Prefix, o.Site), vectorMark: vectorMark(o.Model), ratio: .5,
 		writing: make(chan struct{}, 1), warned: map[string]time.Time{},
-	}
-	if x.log == nil {
-		x.log = slog.Default()
+		embedder: retrieval.EmbedderCalls{Deadline: t.Embedder},
 	}
 	if o.SemanticRatio != nil {
 		x.ratio = *o.SemanticRatio
 	}
-	if !(x.ratio >= 0 && x.ratio <= 1) {
-		return nil, fmt.Errorf("the semantic ratio %v is not a number from 0 to 1", x.ratio)
-	}
 	for _, u := range o.URLs {
-		x.servers = append(x.servers, newReplica(x, newServer(strings.TrimRight(u, "/"), o.Key, o.SearchKey, o.Timeouts.Probe)))
+		x.servers = append(x.servers, newReplica(x, strings.TrimRight(u, "/")))
 	}
 	var err error
 	if x.wording, err = words.NewWording(o.Synonyms, o.StopWords); err != nil {
@@ -292,9 +285,7 @@ func (x *Index) Counts() Counts {
 // EmbedderCounts returns the counts of queries that the servers' embedder was
 // asked to embed. ok is false if this process embeds queries.
 func (x *Index) EmbedderCounts() (counts retrieval.QueryVectorCounts, ok bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.embedderCounts, x.options.Embedder != ""
+	return x.embedder.Counts(), x.options.Embedder != ""
 }
 
 func (x *Index) count(n *uint64) {

@@ -1,6 +1,7 @@
 package meilisearch
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -57,10 +58,14 @@ type known struct {
 	missingVectors bool
 }
 
-func newReplica(site *Index, s *server) *replica {
-	s.outdated, s.behind = true, time.Now()
+func newReplica(site *Index, url string) *replica {
+	o := &site.options
 	return &replica{
-		server: s, site: site,
+		server: &server{
+			url: url, key: o.Key, searchKey: cmp.Or(o.SearchKey, o.Key), probeTimeout: o.Timeouts.Probe, client: newClient(),
+			known: known{outdated: true, behind: time.Now()},
+		},
+		site:     site,
 		updates:  retrieval.Breaker{After: 1, First: retryFirst, Last: retryLast},
 		embedder: retrieval.NewEmbedderBreaker(),
 	}

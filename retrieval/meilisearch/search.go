@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
 	"github.com/caddy-docs/caddy-docs/retrieval/words"
@@ -216,8 +218,12 @@ func (s *replica) wantsVectors(w *wanted) bool {
 // searchSemantic searches by vectors. Without an error, ok is false if the server
 // has no vectors for the query, or its embedder makes none in time.
 func (s *replica) searchSemantic(ctx context.Context, requests []searchRequest) (results []result, ok bool, err error) {
-	if s.site.options.Embedder != "" {
-		results, ok = s.searchEmbedded(ctx, requests)
+	if name := s.site.options.Embedder; name != "" {
+		log := s.site.log.With("server", s.url, "embedder", name)
+		ok = s.site.embedder.Do(ctx, s.embedder, log, "the server's embedder", func(ctx context.Context) (err error) {
+			results, err = s.search(ctx, s.searchKey, requests)
+			return err
+		})
 		return results, ok, nil
 	}
 	results, err = s.search(ctx, s.searchKey, requests)
@@ -226,38 +232,6 @@ func (s *replica) searchSemantic(ctx context.Context, requests []searchRequest) 
 		return nil, false, nil
 	}
 	return results, err == nil, err
-}
-
-// searchEmbedded searches with queries that the server's embedder embeds. ok
-// is false if the embedder fails or is too slow.
-func (s *replica) searchEmbedded(ctx context.Context, requests []searchRequest) (results []result, ok bool) {
-	if !s.embedder.Allow() {
-		s.site.count(&s.site.embedderCounts.Skipped)
-		return nil, false
-	}
-	timed, cancel := context.WithTimeout(ctx, s.site.options.Timeouts.Embedder)
-	defer cancel()
-	results, err := s.search(timed, s.searchKey, requests)
-	switch {
-	case err == nil:
-		s.site.count(&s.site.embedderCounts.Embedded)
-	case ctx.Err() != nil:
-		return nil, false // the reader left, or the server is too slow
-	case timed.Err() != nil:
-		s.site.count(&s.site.embedderCounts.Late)
-	default:
-		s.site.count(&s.site.embedderCounts.Failed)
-	}
-	if s.embedder.Record(err) {
-		log := s.site.log.With("server", s.url, "embedder", s.site.options.Embedder)
-		if err == nil {
-			log.Info("the server's embedder has recovered")
-		} else {
-			log.Warn("the server's embedder is failing; searches use keywords only until it recovers",
-				"error", err, "deadline", s.site.options.Timeouts.Embedder)
-		}
-	}
-	return results, err == nil
 }
 
 // searchRequest is a query to one index.
@@ -299,27 +273,26 @@ type hit struct {
 // search sends requests to a server, in several calls at a time: the server
 // answers those of one call one after the other.
 func (s *server) search(ctx context.Context, key string, requests []searchRequest) ([]result, error) {
-	results := make([]result, len(requests))
-	errs := make([]error, min(len(requests), searchCalls))
-	var group sync.WaitGroup
-	for first := range errs {
-		group.Go(func() {
+	results, calls := make([]result, len(requests)), min(len(requests), searchCalls)
+	var group errgroup.Group
+	for first := range calls {
+		group.Go(func() error {
 			var queries []searchRequest
-			for i := first; i < len(requests); i += len(errs) {
+			for i := first; i < len(requests); i += calls {
 				queries = append(queries, requests[i])
 			}
-			var found []result
-			if found, errs[first] = s.multiSearch(ctx, key, queries); errs[first] != nil {
-				return
+			found, err := s.multiSearch(ctx, key, queries)
+			if err != nil {
+				return err
 			}
 			for i, r := range queries {
 				found[i].semantic, found[i].share = r.Hybrid != nil, r.share
-				results[first+i*len(errs)] = found[i]
+				results[first+i*calls] = found[i]
 			}
+			return nil
 		})
 	}
-	group.Wait()
-	return results, cmp.Or(errs...)
+	return results, group.Wait()
 }
 
 // multiSearch sends requests in one call, and returns a result of each.

@@ -55,24 +55,22 @@ type server struct {
 	known
 }
 
-func newServer(url, key, searchKey string, probeTimeout time.Duration) *server {
-	return &server{
-		url: url, key: key, searchKey: cmp.Or(searchKey, key), probeTimeout: probeTimeout,
-		client: &http.Client{
-			Transport: &http.Transport{
-				Proxy:               http.ProxyFromEnvironment,
-				DialContext:         (&net.Dialer{Timeout: 2 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-				TLSHandshakeTimeout: 3 * time.Second,
-				MaxIdleConns:        64, MaxIdleConnsPerHost: 64, MaxConnsPerHost: 128,
-				IdleConnTimeout: 30 * time.Second,
-				// The server sends compressed answers in small packets, which
-				// delays them.
-				DisableCompression: true,
-			},
-			Timeout: requestTimeout,
-			// A key must not follow a redirect to another host.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+// newClient returns a client for one server.
+func newClient() *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			DialContext:         (&net.Dialer{Timeout: 2 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+			TLSHandshakeTimeout: 3 * time.Second,
+			MaxIdleConns:        64, MaxIdleConnsPerHost: 64, MaxConnsPerHost: 128,
+			IdleConnTimeout: 30 * time.Second,
+			// The server sends compressed answers in small packets, which
+			// delays them.
+			DisableCompression: true,
 		},
+		Timeout: requestTimeout,
+		// A key must not follow a redirect to another host.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 

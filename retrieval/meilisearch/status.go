@@ -1,6 +1,7 @@
 package meilisearch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -83,12 +84,7 @@ func (s *replica) statusOf(ctx context.Context) ServerStatus {
 		st.Sent, st.Sending, st.Rate = p.sent, p.total, float64(p.sent)/time.Since(p.began).Seconds()
 	}
 	// The rights say more than the call that lacked one.
-	switch {
-	case s.lacking != nil:
-		st.Error = s.lacking.Error()
-	case s.foreign != nil:
-		st.Error = s.foreign.Error()
-	case err != nil:
+	if err = cmp.Or(s.refusal(), err); err != nil {
 		st.Error = err.Error()
 	}
 	return st
