@@ -54,8 +54,6 @@ type writer struct {
 	tabLists int
 	quiet    bool // links are not kept
 
-	lastHref string // and what target returned for it
-	lastURL  *url.URL
 }
 
 // write writes the children of the elements that hold a page's text.
@@ -399,11 +397,8 @@ func (w *writer) target(href string) *url.URL {
 	if href = strings.TrimSpace(href); href == "" || len(href) > 2000 {
 		return nil
 	}
-	if href != w.lastHref {
-		w.lastHref = href
-		w.lastURL, _ = w.base.Parse(href)
-	}
-	return w.lastURL
+	u, _ := w.base.Parse(href)
+	return u
 }
 
 // maxLinks bounds the links kept of one page. Index pages of large references

@@ -80,7 +80,7 @@ func (r renderer) address(op *Operation) (path, fragment string) {
 		if op.ID != "" {
 			return "", tag + "operation/" + op.ID
 		}
-		pointer := strings.Join(op.pointer[:1], "/") + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(op.Path) + "/" + method
+		pointer := op.part + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(op.Path) + "/" + method
 		return "", cmp.Or(tag, "/") + pointer
 	case "scalar":
 		if tag != "" {

@@ -45,7 +45,7 @@ type Operation struct {
 	Title    string
 	Tags     []string
 	Webhook  bool
-	pointer  []string // of the operation in the description
+	part     string // of the description that has it
 	Markdown []byte
 }
 
@@ -122,8 +122,7 @@ func (r *reader) paths(part string) {
 				continue
 			}
 			op := &Operation{
-				Method: strings.ToUpper(method), Path: path, ID: text(o["operationId"]), Webhook: part == "webhooks",
-				pointer: []string{part, path, method},
+				Method: strings.ToUpper(method), Path: path, ID: text(o["operationId"]), Webhook: part == "webhooks", part: part,
 			}
 			w := r.begin(op, o)
 			w.parameters(item["parameters"], o["parameters"])
@@ -142,7 +141,7 @@ func (r *reader) channels() {
 	for _, id := range sorted(operations) {
 		o := r.resolve(operations[id])
 		channel := r.resolve(o["channel"])
-		op := &Operation{Method: strings.ToUpper(text(o["action"])), Path: text(channel["address"]), ID: id, pointer: []string{"operations", id}}
+		op := &Operation{Method: strings.ToUpper(text(o["action"])), Path: text(channel["address"]), ID: id, part: "operations"}
 		w := r.begin(op, o)
 		w.prose(text(channel["description"]))
 		messages := listOf(o["messages"])

@@ -71,16 +71,7 @@ func dialer(allowPrivate bool) *net.Dialer {
 func Fetch(ctx context.Context, address, tag string, allowPrivate bool, most int64) (data []byte, newTag string, err error) {
 	transport := newTransport(allowPrivate)
 	defer transport.CloseIdleConnections()
-	client := http.Client{Timeout: requestTimeout, Transport: transport}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return nil, "", err
-	}
-	r.Header.Set("User-Agent", agentHeader)
-	if tag != "" {
-		r.Header.Set("If-None-Match", tag)
-	}
-	response, err := client.Do(r)
+	response, err := get(ctx, &http.Client{Timeout: requestTimeout, Transport: transport}, address, tag, "")
 	if err != nil {
 		return nil, "", err
 	}

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -99,7 +100,7 @@ func (s *folderSnapshot) page(_ context.Context, file retrieval.File) (retrieval
 	}
 	data, err := s.read(file.Path)
 	switch {
-	case systemError(err) != nil:
+	case isSystemError(err):
 		err = fmt.Errorf("%w: %w", retrieval.ErrTemporary, err)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		err = errors.New(reason(err))
@@ -139,18 +140,13 @@ func readPage(r io.Reader, size int64) ([]byte, error) {
 	return data.Bytes(), err
 }
 
-// systemError returns err if it says nothing about the file: the process or
-// the machine is at its limits, the disk or the network failed.
-func systemError(err error) error {
-	for _, target := range []error{
+// isSystemError reports whether an error says nothing about the file: the process
+// or the machine is at its limits, the disk or the network failed.
+func isSystemError(err error) bool {
+	return slices.ContainsFunc([]error{
 		syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EIO, syscall.EAGAIN, syscall.EINTR, errStale,
 		context.Canceled, context.DeadlineExceeded,
-	} {
-		if errors.Is(err, target) {
-			return err
-		}
-	}
-	return nil
+	}, func(target error) bool { return errors.Is(err, target) })
 }
 
 // reason words an error for the list of problems, which names the file.

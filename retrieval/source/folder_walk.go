@@ -108,10 +108,13 @@ func (w *walk) list(dir *os.Root, name, target string, depth int) error {
 func (w *walk) follow(link string) error {
 	info, err := w.root.Stat(link)
 	if err != nil {
+		if isSystemError(err) {
+			return err
+		}
 		if w.wants(link) && !errors.Is(err, fs.ErrNotExist) {
 			w.problem(link, "is a link out of the folder, or in a circle; not followed")
 		}
-		return systemError(err)
+		return nil
 	}
 	target, err := w.resolve(link)
 	if err != nil {
@@ -181,7 +184,7 @@ func (w *walk) failed(file string, err error) error {
 	switch {
 	case err == nil || errors.Is(err, fs.ErrNotExist) && file != "":
 		return nil // deleted since its folder was listed
-	case systemError(err) != nil || file == "":
+	case isSystemError(err) || file == "":
 		return err
 	}
 	w.problem(file, reason(err))

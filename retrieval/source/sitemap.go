@@ -149,22 +149,26 @@ func (s *sitemapSnapshot) checkPageRedirect(r *http.Request, via []*http.Request
 	return nil
 }
 
-// get makes a request. The caller closes the body.
+// get makes a request for one of the types of a page, or a sitemap.
 func (s *sitemapSnapshot) get(ctx context.Context, address, tag string) (*http.Response, error) {
+	return get(ctx, &s.client, address, tag, "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.5")
+}
+
+// get makes a request. tag is an ETag and, behind a line break, a Last-Modified
+// of an earlier response. The caller closes the body.
+func get(ctx context.Context, client *http.Client, address, tag, accept string) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
 	}
 	r.Header.Set("User-Agent", agentHeader)
-	r.Header.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.5")
 	etag, modified, _ := strings.Cut(tag, "\n")
-	if etag != "" {
-		r.Header.Set("If-None-Match", etag)
+	for name, value := range map[string]string{"Accept": accept, "If-None-Match": etag, "If-Modified-Since": modified} {
+		if value != "" {
+			r.Header.Set(name, value)
+		}
 	}
-	if modified != "" {
-		r.Header.Set("If-Modified-Since", modified)
-	}
-	response, err := s.client.Do(r)
+	response, err := client.Do(r)
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err // callers name the URL
 	}

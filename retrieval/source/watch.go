@@ -49,7 +49,7 @@ func (f *Folder) Watch(ctx context.Context, changed func()) error {
 	for ctx.Err() == nil {
 		start := time.Now()
 		err := f.events(ctx, changed)
-		if limitReached(err) {
+		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 			level := slog.LevelDebug // once is enough
 			if !f.watcher().limited.Swap(true) {
 				level = slog.LevelWarn
@@ -69,10 +69,6 @@ func (f *Folder) Watch(ctx context.Context, changed func()) error {
 		retrieval.Sleep(ctx, pause)
 	}
 	return nil
-}
-
-func limitReached(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
 // Poll calls changed at an interval until ctx is done.
