@@ -17,9 +17,7 @@ const defaultCheckInterval = time.Minute
 // CheckSoon makes the servers be compared with the content in a moment.
 func (x *Index) CheckSoon() {
 	for _, s := range x.servers {
-		s.mu.Lock()
-		s.compared = time.Time{}
-		s.mu.Unlock()
+		s.note(func(k *known) { k.compared = time.Time{} })
 	}
 }
 

@@ -111,8 +111,10 @@ type Index struct {
 	// noVectors is true if the fallback was filled without vectors.
 	noVectors atomic.Bool
 	// writing holds an element while a goroutine writes to the servers.
-	writing  chan struct{}
-	narrowed narrowed
+	writing chan struct{}
+
+	narrowing sync.Mutex
+	narrowed  []*narrowedSet // the latest first
 
 	stop       context.CancelFunc
 	background sync.WaitGroup

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
@@ -16,12 +15,7 @@ import (
 // everyone can open, and of those that some can.
 const maxNarrowed = 2
 
-// narrowed are the statistics of some of the pages of a content.
-type narrowed struct {
-	mu   sync.Mutex
-	sets []*narrowedSet // the latest first
-}
-
+// narrowedSet are the statistics of some of the pages of a content.
 type narrowedSet struct {
 	content    *content
 	pages      *retrieval.PageSet
@@ -48,9 +42,9 @@ func (x *Index) narrow(ctx context.Context, c *content, pages *retrieval.PageSet
 	if pages == nil {
 		return &narrowedSet{content: c, statistics: c.statistics, filtered: true}, nil
 	}
-	x.narrowed.mu.Lock()
-	defer x.narrowed.mu.Unlock()
-	for _, n := range x.narrowed.sets {
+	x.narrowing.Lock()
+	defer x.narrowing.Unlock()
+	for _, n := range x.narrowed {
 		if n.pages == pages && n.content == c {
 			return n, nil
 		}
@@ -81,8 +75,8 @@ func (x *Index) narrow(ctx context.Context, c *content, pages *retrieval.PageSet
 		}
 		n.statistics = embedded.NewStatistics(tally.Table(), x.wording)
 	}
-	x.narrowed.sets = slices.Insert(x.narrowed.sets, 0, n)
-	x.narrowed.sets = x.narrowed.sets[:min(len(x.narrowed.sets), maxNarrowed)]
+	x.narrowed = slices.Insert(x.narrowed, 0, n)
+	x.narrowed = x.narrowed[:min(len(x.narrowed), maxNarrowed)]
 	return n, nil
 }
 

@@ -94,10 +94,8 @@ func (s *replica) checkOwner(ctx context.Context) (m mark, err error) {
 	if m.ID != "" && owner.ID != "" && m.Owner != owner.ID {
 		foreign = &ownerError{s.url, s.site.uidPrefix, s.site.options.Site, m.Name}
 	}
-	s.mu.Lock()
-	before := s.foreign
-	s.foreign = foreign
-	s.mu.Unlock()
+	var before *ownerError
+	s.note(func(k *known) { before, k.foreign = k.foreign, foreign })
 	switch {
 	case foreign != nil && (before == nil || before.Name != foreign.Name):
 		s.site.log.Error("a Meilisearch server has this site's indexes of another Caddy; they are neither searched nor written", "error", foreign, "do", foreign.remedy())
@@ -140,9 +138,8 @@ func (u *update) writeMark(ctx context.Context, m mark, parts ...any) error {
 // there and not old.
 func (u *update) finish(ctx context.Context, m mark) error {
 	identity := u.content.identity()
-	u.mu.Lock()
-	due := m.Parts == 0 || u.badState || m.Content != identity && time.Since(u.stateSent) > stateInterval
-	u.mu.Unlock()
+	k := u.now()
+	due := m.Parts == 0 || k.badState || m.Content != identity && time.Since(k.stateSent) > stateInterval
 	if !due && m.Content == identity {
 		return nil
 	}
@@ -162,9 +159,7 @@ func (u *update) finish(ctx context.Context, m mark) error {
 		return err
 	}
 	if due {
-		u.mu.Lock()
-		u.stateSent, u.badState = time.Now(), false
-		u.mu.Unlock()
+		u.note(func(k *known) { k.stateSent, k.badState = time.Now(), false })
 	}
 	return nil
 }
@@ -186,9 +181,7 @@ func (s *replica) fetchState(ctx context.Context, m mark) (c *content, err error
 		return nil, nil
 	}
 	if c, _, err = s.site.decodeState(&state); err != nil {
-		s.mu.Lock()
-		s.badState = true
-		s.mu.Unlock()
+		s.note(func(k *known) { k.badState = true })
 	}
 	return c, err
 }

@@ -48,8 +48,12 @@ type known struct {
 	drifted   bool
 	badState  bool      // the state there can't be used, and is written again
 	stateSent time.Time // by this process
-	// sending is what an update in progress does, nil if there is none.
-	sending *progress
+	// sending is how far an update in progress is: sent of total sections were sent.
+	// It began at no time if there is none.
+	sending struct {
+		began       time.Time
+		sent, total int
+	}
 	// dimensions of the vectors in each index: 0 if the server's embedder makes
 	// them, noDimensions if there are none.
 	dimensions map[string]int
@@ -72,15 +76,14 @@ func newReplica(site *Index, url string) *replica {
 }
 
 func (s *replica) setOutdated(outdated bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.outdated {
-		s.behind = time.Now()
-	}
-	s.outdated, s.drifted = outdated, false
-	if !outdated {
-		s.compared = time.Now()
-	}
+	s.note(func(k *known) {
+		if !k.outdated {
+			k.behind = time.Now()
+		}
+		if k.outdated, k.drifted = outdated, false; !outdated {
+			k.compared = time.Now()
+		}
+	})
 }
 
 // now returns what is known now.
@@ -88,6 +91,13 @@ func (s *server) now() known {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.known
+}
+
+// note changes what is known.
+func (s *server) note(change func(*known)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.known)
 }
 
 // refusal returns why the server's indexes may not be written, except that it

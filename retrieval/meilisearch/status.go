@@ -80,7 +80,7 @@ func (s *replica) statusOf(ctx context.Context) ServerStatus {
 	if c != nil && s.outdated {
 		st.Behind = time.Since(s.behind).Seconds()
 	}
-	if p := s.sending; p != nil {
+	if p := s.sending; !p.began.IsZero() {
 		st.Sent, st.Sending, st.Rate = p.sent, p.total, float64(p.sent)/time.Since(p.began).Seconds()
 	}
 	// The rights say more than the call that lacked one.

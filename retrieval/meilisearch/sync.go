@@ -101,9 +101,9 @@ func (u *update) sync(ctx context.Context) (err error) {
 		return err
 	}
 	began := time.Now()
-	u.setSending(&progress{began: began})
+	u.note(func(k *known) { k.sending.began, k.sending.sent, k.sending.total = began, 0, 0 })
 	defer func() {
-		u.setSending(nil)
+		u.note(func(k *known) { k.sending.began = time.Time{} })
 		if unavailable(err) || unauthorized(err) {
 			u.failed(began, err)
 		}
@@ -200,9 +200,7 @@ func (u *update) change(ctx context.Context) error {
 			return err
 		}
 	}
-	u.mu.Lock()
-	u.dimensions, u.missingVectors = dimensions, missingVectors
-	u.mu.Unlock()
+	u.note(func(k *known) { k.dimensions, k.missingVectors = dimensions, missingVectors })
 	return failedEmbedder
 }
 
@@ -389,28 +387,5 @@ func (r *record) setOrigins(embedders map[string]embedder, own string) {
 		case name == own:
 			r.Vectors[name] = &vector{Regenerate: true}
 		}
-	}
-}
-
-// progress is how far an update of a server is.
-type progress struct {
-	began time.Time
-	// sent of total sections were sent.
-	sent, total int
-}
-
-func (s *replica) setSending(p *progress) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.sending = p
-}
-
-// sends adds to the progress of the update.
-func (s *replica) sends(sent, total int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.sending != nil {
-		s.sending.sent += sent
-		s.sending.total += total
 	}
 }

@@ -162,7 +162,7 @@ func (u *update) correct(ctx context.Context, p *plan) error {
 // write adds the records of a list to an index, then removes others, so that no
 // page is missing in between, and waits until that is done.
 func (u *update) write(ctx context.Context, uid string, list []location, records iter.Seq2[*record, error], remove []string) error {
-	u.sends(0, len(list))
+	u.note(func(k *known) { k.sending.total += len(list) })
 	var tasks []int64
 	start := func(path string, body any) error {
 		number, err := u.start(ctx, http.MethodPost, path, body)
@@ -181,7 +181,7 @@ func (u *update) write(ctx context.Context, uid string, list []location, records
 			return nil
 		}
 		err := start(documentsPath(uid), batch)
-		u.sends(len(batch), 0)
+		u.note(func(k *known) { k.sending.sent += len(batch) })
 		batch, size = batch[:0], 0
 		return err
 	}
