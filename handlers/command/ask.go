@@ -46,12 +46,11 @@ tokens, and the prompt that the model would get.`,
 }
 
 // question is the body of a message request.
-func question(text, current string, passages int) []byte {
-	body, _ := json.Marshal(map[string]any{ // can't fail
+func question(text, current string, passages int) any {
+	return map[string]any{
 		"fp": "anonymous", "retrievalPageSize": passages, "currentPath": current,
 		"messages": []any{map[string]any{"id": "1", "role": "user", "parts": []any{map[string]any{"type": "text", "text": text}}}},
-	})
-	return body
+	}
 }
 
 // answer is what a v2 stream holds.

@@ -61,8 +61,7 @@ func writeJUnit(name, site string, results []eval.Result) error {
 }
 
 func printCheck(out io.Writer, r *links.Report) {
-	for i := range r.Broken {
-		b := &r.Broken[i]
+	for _, b := range r.Broken {
 		fmt.Fprintf(out, "%s: %s: %s\n", printable(b.Where()), printable(b.Href), b.What())
 	}
 	if r.More > 0 {
@@ -78,8 +77,7 @@ func printCheck(out io.Writer, r *links.Report) {
 // passes.
 func checkResults(r *links.Report) []eval.Result {
 	results := []eval.Result{{Question: eval.Question{ID: "links", Question: fmt.Sprintf("%d links of %d pages", r.Links, r.Pages), Group: "links"}}}
-	for i := range r.Broken {
-		b := &r.Broken[i]
+	for _, b := range r.Broken {
 		results = append(results, eval.Result{Question: eval.Question{ID: b.Where(), Question: b.Href, Group: "links"}, Failures: []string{b.What()}})
 	}
 	return results

@@ -144,7 +144,7 @@ type target struct {
 }
 
 // call asks as open does, and decodes the answer into out, if not nil.
-func (t *target) call(ctx context.Context, method, uri string, in []byte, out any) error {
+func (t *target) call(ctx context.Context, method, uri string, in, out any) error {
 	body, err := t.open(ctx, method, uri, in)
 	if err != nil {
 		return err
@@ -162,7 +162,7 @@ func (t *target) call(ctx context.Context, method, uri string, in []byte, out an
 }
 
 // show asks for a value, and prints it as JSON or by print.
-func show[T any](cmd *cobra.Command, t *target, method, uri string, in []byte, print func(io.Writer, T)) error {
+func show[T any](cmd *cobra.Command, t *target, method, uri string, in any, print func(io.Writer, T)) error {
 	var v T
 	if err := t.call(cmd.Context(), method, uri, in, &v); err != nil {
 		return err
@@ -180,28 +180,34 @@ func (t *target) print(out io.Writer, v any, text func()) error {
 }
 
 // open asks the admin API of the running server, or, if none answers, that of
-// the configuration. The caller reads and closes the body.
-func (t *target) open(ctx context.Context, method, uri string, in []byte) (io.ReadCloser, error) {
+// the configuration. It sends a value, if not nil, as JSON. The caller reads and
+// closes the body.
+func (t *target) open(ctx context.Context, method, uri string, in any) (io.ReadCloser, error) {
+	var body []byte
+	header := http.Header{}
+	if in != nil {
+		var err error
+		if body, err = json.Marshal(in); err != nil {
+			return nil, err
+		}
+		header.Set("Content-Type", "application/json")
+	}
 	if t.app != nil {
-		return t.openHere(ctx, method, uri, in)
+		return t.openHere(ctx, method, uri, body)
 	}
 	address, err := t.adminAddress()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", cmp.Or(t.config, "finding the admin API's address"), err)
 	}
 	t.asked = address
-	header := http.Header{}
-	if in != nil {
-		header.Set("Content-Type", "application/json")
-	}
-	resp, err := caddycmd.AdminAPIRequest(address, method, uri, header, bytes.NewReader(in))
+	resp, err := caddycmd.AdminAPIRequest(address, method, uri, header, bytes.NewReader(body))
 	switch {
 	case err == nil:
 		return resp.Body, nil
 	// AdminAPIRequest does not wrap its cause: only the text distinguishes a
 	// server that is not there from one that refuses.
 	case strings.HasPrefix(err.Error(), "performing request"):
-		return t.openHere(ctx, method, uri, in)
+		return t.openHere(ctx, method, uri, body)
 	}
 	return nil, errors.New(adminMessage(err.Error()))
 }

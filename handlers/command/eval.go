@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -121,12 +120,9 @@ func evaluate(ctx context.Context, t *target, site, file string, f evalFlags, ou
 	run := make(eval.Run, len(queries))
 	times := make([]time.Duration, 0, len(queries))
 	for _, q := range queries {
-		body, err := json.Marshal(map[string]any{"query": q.Text, "pageSize": evalDepth})
-		if err != nil {
-			return err
-		}
 		began := time.Now()
 		var results []encoding.Result
+		body := map[string]any{"query": q.Text, "pageSize": evalDepth}
 		if err := t.call(ctx, http.MethodPost, path("search", site)+"?record=false", body, &results); err != nil {
 			return fmt.Errorf("query %s: %w", q.ID, err)
 		}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -234,11 +233,7 @@ stored as well.`,
 			if err := e.Check(); err != nil {
 				return err
 			}
-			body, err := json.Marshal(e)
-			if err != nil {
-				return err
-			}
-			return show(cmd, t, http.MethodDelete, path("insights", args[0]), body, func(out io.Writer, done insights.Erased) {
+			return show(cmd, t, http.MethodDelete, path("insights", args[0]), e, func(out io.Writer, done insights.Erased) {
 				fmt.Fprintf(out, "%d rows erased, and the texts of %d conversations\n", done.Rows, len(done.Threads))
 			})
 		},

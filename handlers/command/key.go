@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -79,7 +80,7 @@ func createKey(ctx context.Context, t *target, k access.Key, force bool, out io.
 	if err != nil {
 		return err
 	}
-	if err := t.call(ctx, http.MethodPost, path("keys"), record, nil); err != nil {
+	if err := t.call(ctx, http.MethodPost, path("keys"), json.RawMessage(record), nil); err != nil {
 		return err
 	}
 	if t.json {

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,11 +19,7 @@ func loginCommand(t *target) *cobra.Command {
 a session of at most 7 days. Without --organization, it is for an administrator
 of all organizations; with it, for a member of that organization.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			body, err := json.Marshal(r)
-			if err != nil {
-				return err
-			}
-			return show(cmd, t, http.MethodPost, path("logins"), body, func(out io.Writer, login *admin.Login) {
+			return show(cmd, t, http.MethodPost, path("logins"), r, func(out io.Writer, login *admin.Login) {
 				for _, u := range login.URLs {
 					fmt.Fprintln(out, u)
 				}

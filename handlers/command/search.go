@@ -1,7 +1,6 @@
 package command
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -22,10 +21,7 @@ func searchCommand(t *target) *cobra.Command {
 		Use: `search SITE "query"`, Short: "Searches a site as the search endpoint does", Args: takes(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			maps.DeleteFunc(filter, func(_ string, v *string) bool { return *v == "" })
-			body, err := json.Marshal(map[string]any{"query": args[1], "pageSize": size, "scoreThreshold": threshold, "filter": filter})
-			if err != nil {
-				return err
-			}
+			body := map[string]any{"query": args[1], "pageSize": size, "scoreThreshold": threshold, "filter": filter}
 			type result struct {
 				encoding.Result
 				Why []string `json:"why,omitempty"`
