@@ -55,15 +55,12 @@ type App struct {
 	DataDir string `json:"data_dir,omitempty"`
 }
 
-// Validate checks the configuration. Sites and guest modules are checked on
-// their own.
+// Validate checks the configuration, in which Provision found nothing that is
+// null. Guest modules are checked on their own.
 func (a *App) Validate() error {
 	c := new(Checker)
 	for name, s := range a.Sites {
 		c.Name("sites", name)
-		if s == nil {
-			continue // Provision reports it
-		}
 		c.Within("site "+name, s.Validate())
 		if s.Root == "" && s.Sitemap == "" && s.SourcesRaw == nil && s.sources == nil {
 			c.Fail("site "+name, "has no pages; set root to a folder, or sitemap to a URL")
@@ -71,9 +68,6 @@ func (a *App) Validate() error {
 	}
 	for name, g := range a.Groups {
 		c.Name("groups", name)
-		if g == nil {
-			continue // Provision reports it
-		}
 		c.Within("group "+name, g.Validate())
 		if a.Sites[name] != nil {
 			c.Fail("groups", "%s is the name of a site, too; give the group another one", name)

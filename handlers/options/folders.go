@@ -70,9 +70,6 @@ func (f *SiteFolders) Organization() string {
 
 // Validate checks the folders and what their sites have in common.
 func (f *SiteFolders) Validate() error {
-	if f == nil {
-		return nil // Provision reports it
-	}
 	c := new(Checker)
 	c.replaced("folders", f.Folders)
 	if elements := strings.Split(filepath.ToSlash(f.Folders), "/"); len(elements) < 2 || strings.Count(f.Folders, "*") != 1 || !slices.Contains(elements[1:], "*") {

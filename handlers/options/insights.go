@@ -108,7 +108,8 @@ func (s *SQLiteInsights) Validate() error {
 	return c.Err()
 }
 
-func (s *SQLiteInsights) file(dir string) string {
+// Describe returns the file's name.
+func (s *SQLiteInsights) Describe(dir string) string {
 	file := cmp.Or(s.File, "insights.db")
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(dir, file)
@@ -118,15 +119,12 @@ func (s *SQLiteInsights) file(dir string) string {
 
 // OpenInsights opens or creates the file.
 func (s *SQLiteInsights) OpenInsights(ctx context.Context, dir string) (*insights.Store, error) {
-	return sqlite.Open(ctx, s.file(dir))
+	return sqlite.Open(ctx, s.Describe(dir))
 }
-
-// Describe returns the file's name.
-func (s *SQLiteInsights) Describe(dir string) string { return s.file(dir) }
 
 // Exists reports whether something was recorded in the file.
 func (s *SQLiteInsights) Exists(dir string) bool {
-	_, err := os.Stat(s.file(dir))
+	_, err := os.Stat(s.Describe(dir))
 	return !errors.Is(err, fs.ErrNotExist)
 }
 

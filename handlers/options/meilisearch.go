@@ -81,15 +81,11 @@ func (m *MeilisearchIndex) OpenIndex(o IndexOptions) (retrieval.Index, error) {
 }
 
 func (m *MeilisearchIndex) options(o IndexOptions) meilisearch.Options {
-	options := meilisearch.Options{
+	return meilisearch.Options{
 		URLs: m.URLs, Prefix: m.Prefix, Site: o.Site, Key: m.APIKey, SearchKey: m.SearchKey, ViewKey: m.ViewKey, Model: o.Model,
 		SemanticRatio: cmp.Or(m.SemanticRatio, o.SemanticRatio), Embedder: m.Embedder, ServerRanking: m.Ranking == "server", Fallback: m.Fallback == "embedded",
-		Dir: o.Dir, Synonyms: o.Synonyms, StopWords: o.StopWords, Log: o.Log, Owner: o.Owner,
+		Dir: o.Dir, Synonyms: o.Synonyms, StopWords: o.StopWords, Log: o.Log, Owner: o.Owner, Locker: o.Locker,
 	}
-	if o.Locker != nil {
-		options.Locker = o.Locker
-	}
-	return options
 }
 
 var indexPrefix = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)

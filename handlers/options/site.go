@@ -229,9 +229,7 @@ func (d *Definition) Validate() error {
 	}
 	c := new(Checker)
 	c.Name("site", d.Name)
-	if d.Site != nil {
-		c.Within("site "+d.Name, d.Site.Validate())
-	}
+	c.Within("site "+d.Name, d.Site.Validate())
 	return c.Err()
 }
 
