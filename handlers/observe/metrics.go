@@ -16,27 +16,13 @@ import (
 // models of the configuration, and fixed words.
 var Metrics = newMetrics()
 
+// metrics are declared by kind; newMetrics has their names and labels.
 type metrics struct {
-	Replies       *prometheus.CounterVec   // site, version, outcome, model
-	FirstToken    *prometheus.HistogramVec // site
-	Retrieval     *prometheus.HistogramVec // site
-	Tokens        *prometheus.CounterVec   // site, direction
-	CachedTokens  *prometheus.CounterVec   // site
-	Open          *prometheus.GaugeVec     // site
-	Refused       *prometheus.CounterVec   // site, why
-	Limited       *prometheus.CounterVec   // site, api, limit
-	Searches      *prometheus.CounterVec   // site, outcome
-	Attempts      *prometheus.CounterVec   // endpoint, model, outcome
-	AttemptFirst  *prometheus.HistogramVec // endpoint, model
-	ThreadsFailed prometheus.Counter
-	Events        *prometheus.CounterVec // site, kind, source
-	Answered      *prometheus.CounterVec // site, answered
-	Clicks        *prometheus.CounterVec // site
-	Feedback      *prometheus.CounterVec // site, rating
-	Missing       *prometheus.CounterVec // site, outcome
-	Refreshes     *prometheus.CounterVec // site, outcome
-	Pages         *prometheus.GaugeVec   // site
-	Tools         *prometheus.CounterVec // site, tool
+	Replies, Tokens, CachedTokens, Refused, Limited, Searches, Attempts *prometheus.CounterVec
+	Events, Answered, Clicks, Feedback, Missing, Refreshes, Tools       *prometheus.CounterVec
+	FirstToken, Retrieval, AttemptFirst                                 *prometheus.HistogramVec
+	Open, Pages                                                         *prometheus.GaugeVec
+	ThreadsFailed                                                       prometheus.Counter
 
 	all []*prometheus.MetricVec
 }
