@@ -25,7 +25,7 @@ func parseDashboard(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error)
 	if err != nil {
 		return nil, err
 	}
-	d := new(ui.Dashboard)
+	d := &ui.Dashboard{Members: map[string][]string{}, Viewers: map[string][]string{}}
 	if d.Sites, err = siteArguments(h, dashboardDirective); err != nil {
 		return nil, err
 	}
@@ -43,22 +43,19 @@ func dashboardWords(d *ui.Dashboard) []word {
 		textWord("user", "<placeholder>", "{http.auth.user.id}", &d.User),
 		textWord("groups", "<placeholder>", "{header.Remote-Groups}", &d.Groups),
 		admin,
-		rulesWord("member", "members", &d.Members),
-		rulesWord("viewer", "viewers", &d.Viewers),
+		rulesWord("member", "members", d.Members),
+		rulesWord("viewer", "viewers", d.Viewers),
 	}
 }
 
 // rulesWord is a word with an organization and its users.
-func rulesWord(name, field string, to *map[string][]string) word {
+func rulesWord(name, field string, to map[string][]string) word {
 	return word{name: name, field: field, forms: is("<organization> <user>|<@group>...", "acme-inc dana"), repeat: true, parse: func(l line) error {
 		args, err := l.some(2)
 		if err != nil {
 			return err
 		}
-		if *to == nil {
-			*to = make(map[string][]string)
-		}
-		(*to)[args[0]] = append((*to)[args[0]], args[1:]...)
+		to[args[0]] = append(to[args[0]], args[1:]...)
 		return nil
 	}}
 }

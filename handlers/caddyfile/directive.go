@@ -45,8 +45,8 @@ type settings struct {
 	mcpKey    bool // the MCP server wants a key
 	signIn    *handlers.SignIn
 	llms      handlers.LLMs
-	off       map[string]bool // parts that are left out, by their word
-	ask       bool            // docs_ask is served
+	off       []string // parts that are left out, by their word
+	ask       bool     // docs_ask is served
 }
 
 func (s *settings) validate() error {
@@ -112,12 +112,8 @@ func parseAPI(h httpcaddyfile.Helper, api string) ([]httpcaddyfile.ConfigValue, 
 	if s.sites, err = siteArguments(h, api); err != nil {
 		return nil, err
 	}
-	words := s.words
-	if api == directiveWidget {
-		s.widget.Sites = s.sites
-		words = func(string) []word { return append([]word{s.injectWord()}, s.widgetWords()...) }
-	}
-	if err := parseBlock(line{h.Dispenser, &word{name: api}}, api, words(api), s.validate); err != nil {
+	s.widget.Sites = s.sites
+	if err := parseBlock(line{h.Dispenser, &word{name: api}}, api, s.words(api), s.validate); err != nil {
 		return nil, err
 	}
 	return s.routes(matcher, strings.TrimPrefix(api, "docs_")), nil
@@ -213,13 +209,6 @@ func (s *settings) partWords() []word {
 	return []word{s.onlyWord(), s.partWord(partMCP, "off|key", s.signInWord()), s.partWord(partLLMs, "off", s.contentSignalWord())}
 }
 
-func (s *settings) leaveOut(part string) {
-	if s.off == nil {
-		s.off = map[string]bool{}
-	}
-	s.off[part] = true
-}
-
 // partWord is the word for a part that docs serves: off leaves it out, key
 // closes the MCP server to requests without one, and a block has its settings.
 func (s *settings) partWord(name, args string, block ...word) word {
@@ -235,7 +224,7 @@ func (s *settings) partWord(name, args string, block ...word) word {
 			}
 			return parseBlock(l, name, block, s.validate)
 		case values[0] == "off":
-			s.leaveOut(name)
+			s.off = append(s.off, name)
 			if slices.Contains(s.only, name) {
 				return l.refuse("off leaves out what only names; keep one of them")
 			}
@@ -298,7 +287,7 @@ func (s *settings) onlyWord() word {
 			if slices.Contains(s.only, name) {
 				return l.refuse("%s is named twice; keep one", name)
 			}
-			if s.off[name] {
+			if slices.Contains(s.off, name) {
 				return l.refuse("%s is off; keep one of them", name)
 			}
 			s.only = append(s.only, name)
@@ -389,6 +378,8 @@ func (s *settings) words(api string) []word {
 		return []word{s.limits.word(), switchWord("require_key", &s.mcpKey), s.signInWord()}
 	case directiveLLMs:
 		return []word{s.contentSignalWord()}
+	case directiveWidget:
+		return append([]word{s.injectWord()}, s.widgetWords()...)
 	}
 	words := []word{
 		s.limits.word(),

@@ -17,7 +17,7 @@ func roots() []word {
 		{name: "docs", forms: []form{{args: "[<@matcher>] [<site> [<root>]]", block: docsWords(new(options.Site), s)}}},
 		{name: apiAssistant, forms: []form{{args: "[<@matcher>] [<site>...]", block: s.words(apiAssistant)}}},
 		{name: apiSearch, forms: []form{{args: "[<@matcher>] [<site>...]", block: s.words(apiSearch)}}},
-		{name: directiveWidget, forms: []form{{args: "[<@matcher>] [<site>...]", example: "acme", block: append([]word{s.injectWord()}, s.widgetWords()...)}}},
+		{name: directiveWidget, forms: []form{{args: "[<@matcher>] [<site>...]", example: "acme", block: s.words(directiveWidget)}}},
 		{name: dashboardDirective, forms: []form{{args: "[<@matcher>] [<site>...]", block: dashboardWords(new(ui.Dashboard))}}},
 		{name: directiveMCP, forms: []form{{args: "[<@matcher>] [<site>...]", block: s.words(directiveMCP)}}},
 		{name: directiveLLMs, forms: []form{{args: "[<@matcher>] [<site>...]", block: s.words(directiveLLMs)}}},

@@ -2,8 +2,6 @@ package caddyfile
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -72,9 +70,19 @@ func (s *limits) parse(l line) error {
 	case len(args) < 3:
 		return l.refuse("%s needs a number of requests and a window", scope)
 	}
-	limit, err := parseLimit(args[1], args[2])
+	var limit handlers.Limit
+	if limit.MaxEvents, err = strconv.Atoi(args[1]); err != nil {
+		return l.refuse("%q is not a number of requests", args[1])
+	}
+	window, err := caddy.ParseDuration(args[2])
 	if err != nil {
-		return l.refuse("%v", err)
+		return l.refuse("window %q is not a duration", args[2])
+	}
+	limit.Window = caddy.Duration(window)
+	if wrong := fieldErrors(limit.Validate()); len(wrong) > 0 && wrong[0].Field == "window" {
+		return l.refuse("window %s", wrong[0].Problem)
+	} else if len(wrong) > 0 {
+		return l.refuse("%s", wrong[0].Problem)
 	}
 	to := &s.IP
 	if scope == "organization" {
@@ -85,24 +93,6 @@ func (s *limits) parse(l line) error {
 	}
 	*to = &limit
 	return nil
-}
-
-// parseLimit reads a number of requests and a window like 1m, 24h or 7d.
-func parseLimit(events, window string) (limit handlers.Limit, err error) {
-	if limit.MaxEvents, err = strconv.Atoi(events); err != nil {
-		return limit, fmt.Errorf("%q is not a number of requests", events)
-	}
-	length, err := caddy.ParseDuration(window)
-	if err != nil {
-		return limit, fmt.Errorf("window %q is not a duration", window)
-	}
-	limit.Window = caddy.Duration(length)
-	if wrong := fieldErrors(limit.Validate()); len(wrong) > 0 && wrong[0].Field == "window" {
-		err = errors.New("window " + wrong[0].Problem)
-	} else if len(wrong) > 0 {
-		err = errors.New(wrong[0].Problem)
-	}
-	return limit, err
 }
 
 // distributedWords are those of caddy-ratelimit's own directive.

@@ -126,7 +126,7 @@ type option struct {
 //		}
 //	}
 func parseOption(d *caddyfile.Dispenser, existing any) (any, error) {
-	o := &option{app: new(options.App), sitesAt: map[string]string{}}
+	o := &option{app: &options.App{Sites: map[string]*options.Site{}, Groups: map[string]*options.Group{}}, sitesAt: map[string]string{}}
 	if before, ok := existing.(httpcaddyfile.App); ok {
 		if err := json.Unmarshal(before.Value, o.app); err != nil {
 			return nil, d.Errf("reading the docs option before this one: %w", err)

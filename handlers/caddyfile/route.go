@@ -101,7 +101,7 @@ func (s *settings) routes(matcher caddy.ModuleMap, only ...string) (routes []htt
 		if p.api == partNotFound && s.widget.Inject { // its pages get the tag, too
 			routes = append(routes, s.inject(matcher))
 		}
-		if len(only) > 0 && !p.among(only) || s.off[p.only] {
+		if len(only) > 0 && !p.among(only) || slices.Contains(s.off, p.only) {
 			continue
 		}
 		s.ask = s.ask || p.api == "ask"

@@ -34,9 +34,6 @@ func (o *option) parseSite(l line) error {
 	if s.Root == "" && s.Sitemap == "" && s.SourcesRaw == nil {
 		return at(start).Errf("site %s has no pages: write root <folder> in its block, like: root /srv/docs, or for a site that this Caddy proxies: sitemap https://%s.example.com/sitemap.xml", name, name)
 	}
-	if o.app.Sites == nil {
-		o.app.Sites = map[string]*options.Site{}
-	}
 	o.app.Sites[name] = s
 	o.sitesAt[name] = position(start)
 	return nil
@@ -94,9 +91,6 @@ func (o *option) parseGroup(l line) error {
 	}
 	if err := g.Validate(); err != nil {
 		return at(start).Errf("group %s has no sites: write sites <site>... in its block, like: sites docs blog, or organization <name> for all of its sites", name)
-	}
-	if o.app.Groups == nil {
-		o.app.Groups = map[string]*options.Group{}
 	}
 	o.app.Groups[name] = g
 	return nil

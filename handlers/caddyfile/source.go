@@ -40,47 +40,42 @@ func parseSource(l line) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := func(to *string) func(string) error {
-		return func(s string) error { *to = s; return nil }
-	}
-	duration := func(to *caddy.Duration) func(string) error {
-		return func(s string) (err error) { *to, err = l.duration(s); return err }
-	}
-	on := func(to *bool) func(string) error {
-		return func(s string) (err error) { *to, err = l.isOn(s); return err }
-	}
 	var m caddy.Validator
-	var words map[string]func(string) error
+	var words map[string]any // where the values go
 	switch kind {
 	case "folder":
 		f := &options.FolderSource{Root: args[0]}
-		m, words = f, map[string]func(string) error{
-			"below": text(&f.Below), "watch": text(&f.Watch), "interval": duration(&f.PollInterval),
-		}
+		m, words = f, map[string]any{"below": &f.Below, "watch": &f.Watch, "interval": &f.PollInterval}
 	case "sitemap":
 		s := &options.SitemapSource{URL: args[0]}
-		m, words = s, map[string]func(string) error{
-			"interval":      duration(&s.PollInterval),
-			"allow_private": on(&s.AllowPrivate),
-		}
+		m, words = s, map[string]any{"interval": &s.PollInterval, "allow_private": &s.AllowPrivate}
 	case "openapi":
 		s := &options.OpenAPISource{File: args[0]}
-		m, words = s, map[string]func(string) error{
-			"below": text(&s.Below), "renderer": text(&s.Renderer), "interval": duration(&s.PollInterval), "allow_private": on(&s.AllowPrivate),
-		}
+		m, words = s, map[string]any{"below": &s.Below, "renderer": &s.Renderer, "interval": &s.PollInterval, "allow_private": &s.AllowPrivate}
 	}
 	for i := 1; i < len(args); i += 2 {
-		set := words[args[i]]
+		name := args[i]
+		to, known := words[name]
 		switch {
-		case set == nil:
-			return nil, l.refuse("%q is not one of %s", args[i], strings.Join(slices.Sorted(maps.Keys(words)), ", "))
+		case !known:
+			return nil, l.refuse("%q is not one of %s", name, strings.Join(slices.Sorted(maps.Keys(words)), ", "))
 		case i+1 == len(args):
-			return nil, l.refuse("%s needs a value", args[i])
+			return nil, l.refuse("%s needs a value", name)
 		}
-		if err := set(args[i+1]); err != nil {
+		switch to := to.(type) {
+		case nil:
+			err = l.refuse("%s is written twice; keep one", name)
+		case *string:
+			*to = args[i+1]
+		case *bool:
+			*to, err = l.isOn(args[i+1])
+		case *caddy.Duration:
+			*to, err = l.duration(args[i+1])
+		}
+		if err != nil {
 			return nil, err
 		}
-		words[args[i]] = func(string) error { return l.refuse("%s is written twice; keep one", args[i]) }
+		words[name] = nil
 	}
 	for _, e := range fieldErrors(m.Validate()) {
 		err = errors.Join(err, l.refuse("%s", e.Problem))

@@ -18,7 +18,7 @@ func (s *settings) widgetWord() word {
 				s.widget.Inject = true
 			case "on":
 			case "off":
-				s.leaveOut(apiWidget)
+				s.off = append(s.off, apiWidget)
 				return nil // without a block
 			default:
 				return l.refuse("%q must be inject, on or off", mode)
