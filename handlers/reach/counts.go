@@ -36,19 +36,9 @@ func (c Counts) String() string {
 
 // Count counts pages by state.
 func Count(pages []Page) (c Counts) {
+	by := map[State]*int{Public: &c.Public, Locked: &c.Locked, NotServed: &c.NotServed, Duplicate: &c.Duplicate, Unknown: &c.Unknown}
 	for _, p := range pages {
-		switch p.State {
-		case Public:
-			c.Public++
-		case Locked:
-			c.Locked++
-		case NotServed:
-			c.NotServed++
-		case Duplicate:
-			c.Duplicate++
-		default:
-			c.Unknown++
-		}
+		*by[p.State]++
 	}
 	return c
 }

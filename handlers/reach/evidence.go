@@ -123,10 +123,7 @@ func words(text []byte, f func(hash uint64)) {
 		h, letters = offset, 0
 	}
 	for len(text) > 0 {
-		r, n := rune(text[0]), 1
-		if r >= utf8.RuneSelf {
-			r, n = utf8.DecodeRune(text)
-		}
+		r, n := utf8.DecodeRune(text)
 		text = text[n:]
 		switch {
 		case 'a' <= r && r <= 'z':

@@ -198,19 +198,12 @@ func (s *Gate) awaitMembers(ctx context.Context) bool {
 // refusesAny is Refuses for a group: what one of its sites refuses a client, the
 // group does, too.
 func (s *Gate) refusesAny(ctx context.Context) (status int) {
-	type front struct {
-		*rights
-		*check
-	}
-	var asked []front
-	visit := visitOf(ctx)
+	var asked []func() int
 	for _, m := range s.Members() {
-		if r, c := m.askFront(visit); c != nil {
-			asked = append(asked, front{r, c})
-		}
+		asked = append(asked, m.askFront(ctx))
 	}
-	for _, f := range asked {
-		if status = f.rights.refusal(ctx, f.check); status != 0 {
+	for _, refusal := range asked {
+		if status = refusal(); status != 0 {
 			return status
 		}
 	}

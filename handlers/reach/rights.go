@@ -646,25 +646,18 @@ func (s *Gate) Refuses(ctx context.Context) (status int) {
 	if s.Members != nil {
 		return s.refusesAny(ctx)
 	}
-	r, c := s.askFront(visitOf(ctx))
-	if c == nil {
-		return 0
-	}
-	return r.refusal(ctx, c)
+	return s.askFront(ctx)()
 }
 
-// askFront begins to ask for the front page as a reader; nil if there is nothing
-// to ask.
-func (s *Gate) askFront(visit *visit) (*rights, *check) {
-	if s.inside == nil || visit == nil {
-		return nil, nil
-	}
-	front := s.View().front
-	if front == nil {
-		return nil, nil
+// askFront begins to ask for the front page as the reader of a context, and
+// returns what waits for the status with which that is refused.
+func (s *Gate) askFront(ctx context.Context) (refusal func() int) {
+	visit, front := visitOf(ctx), s.View().front
+	if s.inside == nil || visit == nil || front == nil {
+		return func() int { return 0 }
 	}
 	r := s.readers.rights(s, visit)
-	return r, r.check("front", func(ctx context.Context, c *check) {
+	c := r.check("front", func(ctx context.Context, c *check) {
 		c.err = s.inside.ask(ctx, s.inside.readers, checkPatience, escape(front.path), r.who, func(a answer) {
 			state, _ := judge(a)
 			r.mu.Lock()
@@ -680,18 +673,16 @@ func (s *Gate) askFront(visit *visit) (*rights, *check) {
 			}
 		})
 	})
-}
-
-// refusal waits for a check of the front page.
-func (r *rights) refusal(ctx context.Context, c *check) (status int) {
-	select {
-	case <-c.done: // as for almost all, of up to some hundred sites of a group
-	default:
-		wait, cancel := context.WithDeadline(ctx, c.began.Add(readerWait)) // requests that come later don't wait for a slow site
-		defer cancel()
-		r.wait(wait, c)
+	return func() int {
+		select {
+		case <-c.done: // as for almost all, of up to some hundred sites of a group
+		default:
+			wait, cancel := context.WithDeadline(ctx, c.began.Add(readerWait)) // requests that come later don't wait for a slow site
+			defer cancel()
+			r.wait(wait, c)
+		}
+		return r.lastRefused()
 	}
-	return r.lastRefused()
 }
 
 func (r *rights) lastRefused() int {
