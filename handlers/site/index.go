@@ -104,7 +104,9 @@ type IndexSettings struct {
 // in a reload, and not for servers.
 func NewIndex(b IndexSettings) (*Index, error) {
 	s, dir, log := b.Config, b.Dir, b.Log.With("site", b.Site)
-	c := &Index{Dir: dir, Looked: make(chan struct{}), done: make(chan struct{}), markdown: &markdownPages{written: &store.Recent[[]byte]{Max: maxWritten / 2}}}
+	c := &Index{Dir: dir, Looked: make(chan struct{}), done: make(chan struct{}), markdown: &markdownPages{
+		sources: make(map[string]*markdownSource), written: &store.Recent[[]byte]{Max: maxWritten / 2},
+	}}
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
 	c.Moved = moved.Open(filepath.Join(dir, "addresses.bin"), log)
@@ -132,21 +134,27 @@ func NewIndex(b IndexSettings) (*Index, error) {
 	}
 	var names []string
 	var refreshers []retrieval.RefresherOptions
-	sources := s.AllSources()
+	var unlooked atomic.Int64
+	add := func(name, source, suffix string, o retrieval.RefresherOptions) {
+		unlooked.Add(1)
+		looked := sync.OnceFunc(func() {
+			if unlooked.Add(-1) == 0 {
+				close(c.Looked)
+			}
+		})
+		o.Site, o.Index, o.Embedder, o.Restore, o.Limit, o.OnVectors = b.Site, c.Index, c.Embedder, restore, b.Limit, ReturnMemory
+		o.Dir = filepath.Join(dir, "pages"+suffix)
+		o.OnReport = func(report retrieval.Report, err error) {
+			c.refreshed(b.Site, source, report, err)
+			looked()
+		}
+		names, refreshers = append(names, name), append(refreshers, o)
+	}
 	if b.Members != nil {
 		c.group = &groupSource{members: b.Members}
-		once := sync.OnceFunc(func() { close(c.Looked) })
-		names, refreshers = append(names, "group"), append(refreshers, retrieval.RefresherOptions{
-			Site: b.Site, Source: c.group, Ingester: c.group, Index: c.Index, Embedder: c.Embedder, Vectors: c.group.vectors,
-			Dir: filepath.Join(dir, "pages"), Restore: restore, Log: b.Log, OnVectors: ReturnMemory,
-			OnReport: func(report retrieval.Report, err error) {
-				c.refreshed(b.Site, "", report, err)
-				once()
-			},
-		})
+		add("group", "", "", retrieval.RefresherOptions{Source: c.group, Ingester: c.group, Vectors: c.group.vectors, Log: b.Log})
 	}
-	var unlooked atomic.Int64
-	unlooked.Store(int64(len(sources)))
+	sources := s.AllSources()
 	for i, named := range sources {
 		in := ingest.New(ingest.Options{
 			URL: s.URL, CleanURLs: s.CleanURLs, Anchors: s.Anchors,
@@ -167,36 +175,22 @@ func NewIndex(b IndexSettings) (*Index, error) {
 			sum := sha256.Sum256([]byte(named.Name))
 			name, suffix = named.Name, "-"+hex.EncodeToString(sum[:6])
 		}
-		ingester := c.markdown.add(name, in, src, filepath.Join(dir, "markdown"+suffix), log)
-		looked := sync.OnceFunc(func() {
-			if unlooked.Add(-1) == 0 {
-				close(c.Looked)
-			}
-		})
-		names, refreshers = append(names, named.Name), append(refreshers, retrieval.RefresherOptions{
-			Site: b.Site, Source: src, Origin: named.Describe(), Ingester: ingester, Index: c.Index, Embedder: c.Embedder,
-			Dir: filepath.Join(dir, "pages"+suffix), Restore: restore, Limit: b.Limit, Log: ownLog,
+		add(named.Name, name, suffix, retrieval.RefresherOptions{
+			Source: src, Origin: named.Describe(), Log: ownLog,
+			Ingester: c.markdown.add(name, in, src, filepath.Join(dir, "markdown"+suffix), log),
 			OnReplace: func(ctx context.Context, documents []*retrieval.Document) func() {
 				before := c.Index.Documents()
 				after := slices.DeleteFunc(slices.Clone(before), func(d *retrieval.Document) bool { return d.Source == name })
 				return c.Moved.Replace(ctx, before, append(after, documents...), c.Index.Page)
 			},
-			OnReport: func(report retrieval.Report, err error) {
-				c.refreshed(b.Site, name, report, err)
-				looked()
-			},
-			OnVectors: ReturnMemory,
 		})
 	}
 	c.Refresher = retrieval.NewSources(names, refreshers)
 	if c.Embedder != nil {
 		// Queries are not worth embedding while there are no vectors, nor if they
 		// count for nothing.
-		ready := c.Refresher.HasVectors
-		if ratio := b.SemanticRatio; ratio != nil && *ratio == 0 {
-			ready = func() bool { return false }
-		}
-		c.queries = retrieval.NewQueryVectors(c.Embedder, ready, log)
+		counts := b.SemanticRatio == nil || *b.SemanticRatio != 0
+		c.queries = retrieval.NewQueryVectors(c.Embedder, func() bool { return counts && c.Refresher.HasVectors() }, log)
 	}
 	c.holders.Store(1)
 	go func() {

@@ -34,16 +34,15 @@ const refusedWindow = 24 * time.Hour
 type Limits struct {
 	mu      sync.Mutex
 	allowed map[RateLimit]*access.Limiter
-	// Requests that limits refused. These counters have no limit.
-	overClient, overOrganization *access.Limiter
+	// refused are requests by the limit that refused them, without a limit.
+	refused map[string]*access.Limiter
 }
 
 // NewLimits returns counts that begin at zero.
 func NewLimits() *Limits {
-	return &Limits{
-		allowed:    make(map[RateLimit]*access.Limiter),
-		overClient: access.NewLimiter(math.MaxInt32, refusedWindow), overOrganization: access.NewLimiter(math.MaxInt32, refusedWindow),
-	}
+	return &Limits{allowed: make(map[RateLimit]*access.Limiter), refused: map[string]*access.Limiter{
+		OverClientLimit: access.NewLimiter(math.MaxInt32, refusedWindow), OverOrganizationLimit: access.NewLimiter(math.MaxInt32, refusedWindow),
+	}}
 }
 
 // Allowed counts a request that the limit of its organization allowed.
@@ -60,11 +59,7 @@ func (u *Limits) Allowed(organization string, limit RateLimit) {
 
 // Refused counts a request to a part of the API of a site that a limit refused.
 func (u *Limits) Refused(r *Site, api, by string) {
-	c := u.overOrganization
-	if by == OverClientLimit {
-		c = u.overClient
-	}
-	c.Take(r.Organization)
+	u.refused[by].Take(r.Organization)
 	observe.Metrics.Limited.WithLabelValues(r.Name, api, by).Inc()
 }
 
@@ -100,5 +95,5 @@ func (u *Limits) Status(organization string) (used []LimitStatus, refused Refuse
 	slices.SortFunc(used, func(a, b LimitStatus) int {
 		return cmp.Or(cmp.Compare(a.API, b.API), cmp.Compare(a.Events, b.Events), cmp.Compare(a.Window, b.Window))
 	})
-	return used, RefusedStatus{Client: u.overClient.Used(organization), Organization: u.overOrganization.Used(organization)}
+	return used, RefusedStatus{Client: u.refused[OverClientLimit].Used(organization), Organization: u.refused[OverOrganizationLimit].Used(organization)}
 }

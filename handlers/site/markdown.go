@@ -42,9 +42,6 @@ type markdownSource struct {
 
 // add adds a source, and returns the ingester for it.
 func (p *markdownPages) add(name string, in *ingest.Ingester, src retrieval.Source, dir string, log *slog.Logger) retrieval.Ingester {
-	if p.sources == nil {
-		p.sources = make(map[string]*markdownSource)
-	}
 	s := &markdownSource{ingester: in}
 	p.sources[name], p.names = s, append(p.names, name)
 	if folder, ok := src.(*source.Folder); ok {

@@ -3,7 +3,6 @@ package site
 import (
 	"cmp"
 	"math"
-	"net/url"
 	"slices"
 	"sync"
 
@@ -100,11 +99,7 @@ func (s *Pages) words() *names {
 	n.once.Do(func() {
 		n.pages, n.count = map[string][]int32{}, make([]int32, len(s.Public))
 		for i, d := range s.Public {
-			p := ""
-			if u, err := url.Parse(d.URL); err == nil {
-				p = moved.Address(u.Path)
-			}
-			words.Split(p+" "+d.Title, func(word string, _ bool) {
+			words.Split(moved.Address(pathOf(d))+" "+d.Title, func(word string, _ bool) {
 				if in := n.pages[word]; len(in) == 0 || in[len(in)-1] != int32(i) {
 					n.pages[word] = append(in, int32(i))
 					n.count[i]++

@@ -62,12 +62,9 @@ func (r *Site) Pages() *Pages {
 	}
 	s = &Pages{site: r, documents: documents, view: view, byPath: make(map[string]*retrieval.Document, len(documents))}
 	sum := fnv.New128a()
-	listed := documents
-	if r.Members != nil {
-		listed = make([]*retrieval.Document, len(documents))
-		for i, d := range documents {
-			listed[i] = r.inGroup(d)
-		}
+	listed := make([]*retrieval.Document, len(documents))
+	for i, d := range documents {
+		listed[i] = r.inGroup(d)
 	}
 	for _, d := range inOrder(listed) {
 		if d = view.Served(d); d == nil {
@@ -161,10 +158,7 @@ func partOf(d *retrieval.Document) string {
 // is none. Whether the reader can open it is not asked.
 func (s *Pages) At(p string) *retrieval.Document {
 	d := s.byPath[moved.Address(p)]
-	if d == nil {
-		return nil
-	}
-	if u, err := url.Parse(d.URL); err == nil && path.Ext(p) == ".mdx" && path.Ext(u.Path) != ".mdx" {
+	if d != nil && path.Ext(p) == ".mdx" && path.Ext(pathOf(d)) != ".mdx" {
 		return nil
 	}
 	return d
