@@ -46,9 +46,8 @@ type Ask struct {
 }
 
 const (
-	askResults  = 10
-	maxAskBody  = 16 << 10
-	askTemplate = "page"
+	askResults = 10
+	maxAskBody = 16 << 10
 )
 
 func (Ask) CaddyModule() caddy.ModuleInfo {
@@ -123,7 +122,7 @@ func (a *Ask) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.H
 		a.answer(r, from, p)
 	}
 	var body bytes.Buffer
-	if err := askTemplates.ExecuteTemplate(&body, askTemplate, p); err != nil {
+	if err := askTemplate.Execute(&body, p); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusOK)
@@ -256,7 +255,7 @@ var askSourceText string
 var askStyle string
 
 var (
-	askTemplates = template.Must(template.New(askTemplate).Funcs(template.FuncMap{"pieces": pieces}).Parse(askSourceText))
+	askTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"pieces": pieces}).Parse(askSourceText))
 	// askPolicy lets the page have its own stylesheet and forms, and nothing
 	// else.
 	askPolicy = "default-src 'none'; style-src 'sha256-" + styleHash() + "'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"

@@ -103,10 +103,7 @@ func (s *dashboardServer) Search(ctx context.Context, site, query string) (found
 		return nil, 0, err
 	}
 	defer release()
-	body, err := json.Marshal(map[string]any{"query": query, "pageSize": tryResults})
-	if err != nil {
-		return nil, 0, err
-	}
+	body, _ := json.Marshal(map[string]any{"query": query, "pageSize": tryResults}) // texts always marshal
 	q, err := encoding.DecodeSearch(body)
 	if err != nil {
 		return nil, 0, refused(err)

@@ -47,9 +47,6 @@ func (f *frames) of(ctx context.Context, live *site.Site) *frame {
 	k, ok := f.known[live.Name]
 	fresh := ok && k.view == view && now.Before(k.until)
 	if !fresh {
-		if f.known == nil {
-			f.known = make(map[string]knownFrame)
-		}
 		f.known[live.Name] = knownFrame{k.frame, view, now.Add(frameFor)}
 	}
 	f.mu.Unlock()

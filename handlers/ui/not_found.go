@@ -56,7 +56,7 @@ func (NotFound) CaddyModule() caddy.ModuleInfo {
 }
 
 func (n *NotFound) Provision(ctx caddy.Context) error {
-	n.frames = new(frames)
+	n.frames = &frames{known: make(map[string]knownFrame)}
 	return errors.Join(n.Route.Provision(ctx), n.Define.Provision(ctx))
 }
 
