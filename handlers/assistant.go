@@ -91,13 +91,19 @@ func (a *Assistant) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddy
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	body, err := readJSON(w, r, a.MaxBody, maxFiles)
+	body, err := readBody(w, r, a.MaxBody, maxFiles)
 	if err != nil {
 		return err
 	}
-	req, err := decode(w, r, e.version, body)
+	if e.version == 1 {
+		w.Header().Set("Deprecation", "@1753747200") // RFC 9745; AI SDK 5 came out on 2025-07-29
+		if v2 := v2Path(r); v2 != "" {
+			w.Header().Set("Link", "<"+v2+`>; rel="successor-version"`)
+		}
+	}
+	req, err := encoding.DecodeRequest(body, encoding.Version(e.version))
 	if err != nil {
-		return err
+		return badRequest(err)
 	}
 	if a.app.Exiting() { // since it was admitted
 		return stopping(w, site.Name)
@@ -116,21 +122,6 @@ func (a *Assistant) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddy
 	}
 	defer freeSlot()
 	return a.reply(w, r, e.version, site, key, req)
-}
-
-// decode reads a request of either generation of the protocol.
-func decode(w http.ResponseWriter, r *http.Request, version int, body []byte) (req *reply.Request, err error) {
-	if version == 1 {
-		h := w.Header()
-		h.Set("Deprecation", "@1753747200") // RFC 9745; AI SDK 5 came out on 2025-07-29
-		if v2 := v2Path(r); v2 != "" {
-			h.Set("Link", "<"+v2+`>; rel="successor-version"`)
-		}
-	}
-	if req, err = encoding.DecodeRequest(body, encoding.Version(version)); err != nil {
-		return nil, badRequest(err)
-	}
-	return req, nil
 }
 
 // reply answers a request that was admitted and read.

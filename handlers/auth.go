@@ -40,8 +40,7 @@ import (
 // way. Their ID is widget, and their organization that of the site in the
 // request's path.
 type KeyAuth struct {
-	keys *access.Keys
-	app  *app.App // nil in tests of keys
+	app *app.App
 }
 
 func (KeyAuth) CaddyModule() caddy.ModuleInfo {
@@ -49,26 +48,19 @@ func (KeyAuth) CaddyModule() caddy.ModuleInfo {
 }
 
 // Provision takes the keys from the app docs.
-func (ka *KeyAuth) Provision(ctx caddy.Context) error {
-	if ka.keys != nil {
-		return nil
-	}
-	a, err := DocsApp(ctx)
-	if err != nil {
-		return err
-	}
-	ka.keys, ka.app = a.Shared().Keys, a
-	return nil
+func (ka *KeyAuth) Provision(ctx caddy.Context) (err error) {
+	ka.app, err = DocsApp(ctx)
+	return err
 }
 
 // Authenticate implements caddyauth.Authenticator. It never returns an
 // error: Caddy logs errors, so that anyone could fill the log with wrong keys.
 func (ka *KeyAuth) Authenticate(w http.ResponseWriter, r *http.Request) (caddyauth.User, bool, error) {
 	text := token(r)
-	if ka.app != nil && access.IsToken(text) {
+	if access.IsToken(text) {
 		return ka.authenticateToken(w, r, text)
 	}
-	key, ok := ka.keys.Authenticate(text)
+	key, ok := ka.app.Shared().Keys.Authenticate(text)
 	if !ok {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		return caddyauth.User{}, false, nil

@@ -15,6 +15,7 @@ import (
 	_ "github.com/caddyserver/caddy/v2/modules/filestorage"
 
 	"github.com/caddy-docs/caddy-docs/access"
+	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
 
 const (
@@ -38,13 +39,19 @@ func testKeys() *access.Keys {
 	return access.NewKeys(nil, fixed, slog.New(slog.DiscardHandler))
 }
 
-// testKeyAuth is KeyAuth with its own keys instead of the app's.
+// testKeyAuth is KeyAuth with an app that has only keys.
 type testKeyAuth struct{ KeyAuth }
+
+func (testKeyAuth) Provision(caddy.Context) error { return nil }
 
 func (testKeyAuth) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{
-		ID:  "http.authentication.providers.docs_key_test",
-		New: func() caddy.Module { return &testKeyAuth{KeyAuth{keys: testKeys()}} },
+		ID: "http.authentication.providers.docs_key_test",
+		New: func() caddy.Module {
+			a := new(app.App)
+			a.Shared().Keys = testKeys()
+			return &testKeyAuth{KeyAuth{a}}
+		},
 	}
 }
 

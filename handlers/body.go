@@ -35,14 +35,10 @@ const (
 )
 
 // readBody reads a JSON body whole, before the reply streams: HTTP/1 notices a
-// client that went away only once its body was read.
-func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
-	return readJSON(w, r, limit, 0)
-}
-
-// readJSON is readBody for a body that may have files. It skips those that are
-// not text while it reads up to whole bytes, and the limit is for the rest.
-func readJSON(w http.ResponseWriter, r *http.Request, limit, whole int64) ([]byte, error) {
+// client that went away only once its body was read. Of a body that may have
+// files, it reads up to whole bytes and skips those that are not text, and the
+// limit is for the rest.
+func readBody(w http.ResponseWriter, r *http.Request, limit, whole int64) ([]byte, error) {
 	limit = cmp.Or(limit, defaultMaxBody)
 	whole = max(limit, whole)
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))

@@ -52,7 +52,7 @@ func bodyRequest(body io.Reader, announced int64) (*deadlines, *http.Request) {
 // announce a megabyte and send a byte must not be a gigabyte.
 func TestMemoryFollowsWhatCameNotWhatWasAnnounced(t *testing.T) {
 	w, r := bodyRequest(&drip{parts: 3, then: io.EOF}, defaultMaxBody)
-	body, err := readBody(w, r, 0)
+	body, err := readBody(w, r, 0, 0)
 	if err != nil || len(body) != 15 {
 		t.Fatalf("%q, %v", body, err)
 	}
@@ -65,7 +65,7 @@ func TestBodiesThatGrowAreReadWhole(t *testing.T) {
 	for _, announced := range []int64{-1, 900_000} {
 		text := strings.Repeat("0123456789", 90_000)
 		w, r := bodyRequest(strings.NewReader(text), announced)
-		if body, err := readBody(w, r, 0); err != nil || string(body) != text {
+		if body, err := readBody(w, r, 0, 0); err != nil || string(body) != text {
 			t.Errorf("announced %d: %d bytes, %v", announced, len(body), err)
 		}
 	}
@@ -76,7 +76,7 @@ func TestBodiesThatGrowAreReadWhole(t *testing.T) {
 func TestABodyMustComeInTime(t *testing.T) {
 	began := time.Now()
 	w, r := bodyRequest(&drip{parts: 2, then: os.ErrDeadlineExceeded}, 1000)
-	_, err := readBody(w, r, 0)
+	_, err := readBody(w, r, 0, 0)
 	var he caddyhttp.HandlerError
 	if !errors.As(err, &he) || he.StatusCode != http.StatusBadRequest || w.Header().Get("Connection") != "close" {
 		t.Errorf("%v, header %v", err, w.Header())
@@ -97,7 +97,7 @@ func TestABodyMustComeInTime(t *testing.T) {
 func TestTheServersOwnReadTimeoutIsLeftAlone(t *testing.T) {
 	w, r := bodyRequest(strings.NewReader(`{}`), 2)
 	r = r.WithContext(context.WithValue(r.Context(), http.ServerContextKey, &http.Server{ReadTimeout: time.Minute}))
-	if _, err := readBody(w, r, 0); err != nil || len(w.set) > 0 {
+	if _, err := readBody(w, r, 0, 0); err != nil || len(w.set) > 0 {
 		t.Errorf("%v, deadlines %v", err, w.set)
 	}
 }

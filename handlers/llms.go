@@ -281,7 +281,15 @@ func BaseURL(live *site.Site, r *http.Request) string {
 func (l *LLMs) file(live *site.Site, name string) func(http.ResponseWriter, *http.Request) error {
 	switch {
 	case name == "llms.txt", strings.HasPrefix(name, "llms/") && strings.HasSuffix(name, ".txt"):
-		return func(w http.ResponseWriter, r *http.Request) error { return l.index(w, r, live, name) }
+		return func(w http.ResponseWriter, r *http.Request) error {
+			files, _ := live.Pages().LLMs(BaseURL(live, r))
+			text, ok := files[name]
+			if !ok {
+				return caddyhttp.Error(http.StatusNotFound, nil)
+			}
+			serveText(w, r, "text/plain; charset=utf-8", []byte(text))
+			return nil
+		}
 	case name == "llms-full.txt", strings.HasPrefix(name, "llms-full/") && strings.HasSuffix(name, ".txt"):
 		return func(w http.ResponseWriter, r *http.Request) error { return l.full(w, r, live, name) }
 	case name == "sitemap.xml":
@@ -290,17 +298,6 @@ func (l *LLMs) file(live *site.Site, name string) func(http.ResponseWriter, *htt
 			return nil
 		}
 	}
-	return nil
-}
-
-// index serves llms.txt and its parts.
-func (l *LLMs) index(w http.ResponseWriter, r *http.Request, live *site.Site, name string) error {
-	files, _ := live.Pages().LLMs(BaseURL(live, r))
-	text, ok := files[name]
-	if !ok {
-		return caddyhttp.Error(http.StatusNotFound, nil)
-	}
-	serveText(w, r, "text/plain; charset=utf-8", []byte(text))
 	return nil
 }
 

@@ -233,8 +233,7 @@ func isDiscovery(path string) bool {
 // serve answers a request of the protocol.
 func (m *MCP) serve(w http.ResponseWriter, r *http.Request, e endpoint) error {
 	if token(r) != "" {
-		auth := &KeyAuth{keys: m.app.Shared().Keys, app: m.app}
-		if _, ok, _ := auth.Authenticate(w, r); !ok {
+		if _, ok, _ := (&KeyAuth{m.app}).Authenticate(w, r); !ok {
 			return Fail(http.StatusUnauthorized, "unauthorized", "this key is not valid; leave it out to read the public pages, or send another", nil)
 		}
 	}
@@ -253,7 +252,7 @@ func (m *MCP) serve(w http.ResponseWriter, r *http.Request, e endpoint) error {
 	if origin := r.Header.Get("Origin"); origin != "" && !sameHost(r, origin) && !live.OriginAllowed(origin) {
 		return Fail(http.StatusForbidden, "origin_not_allowed", originRefusal(origin), nil)
 	}
-	body, err := readBody(w, r, 0)
+	body, err := readBody(w, r, 0, 0)
 	if err != nil {
 		return err
 	}

@@ -133,7 +133,7 @@ func (rt *KeyedRoute) keyed(
 	if err != nil {
 		return err
 	}
-	body, err := readBody(w, r, maxBody)
+	body, err := readBody(w, r, maxBody, 0)
 	if err != nil {
 		return err
 	}
