@@ -12,11 +12,9 @@ import (
 	"strings"
 
 	"github.com/caddyserver/caddy/v2"
-	"go.uber.org/zap"
 
 	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/encoding"
-	"github.com/caddy-docs/caddy-docs/encoding/uimessage"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 	"github.com/caddy-docs/caddy-docs/handlers/site"
 	"github.com/caddy-docs/caddy-docs/insights"
@@ -80,15 +78,53 @@ func (a API) Serve(w http.ResponseWriter, r *http.Request) error {
 		return adminError(http.StatusBadRequest, "reading the request: %w", err)
 	}
 	what, name, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/docs/"), "/")
-	if r.Method+" "+what == "POST ask" {
-		uimessage.SetHeader(w.Header())
-		return asAdminError(a.ask(r.Context(), name, body, r.URL.Query().Get("record") != "false", w, http.NewResponseController(w).Flush))
+	ctx, q, status := r.Context(), r.URL.Query(), http.StatusOK
+	recorded, full := q.Get("record") != "false", q.Get("full") == "true"
+	answers := map[string]func() (any, error){ // nil: it has written the response itself
+		"GET status": func() (any, error) { return a.Status(), nil },
+		"GET doctor": func() (any, error) { return a.Doctor(ctx), nil },
+		"POST index": func() (any, error) {
+			if q.Get("wait") == "true" {
+				return a.Reindex(ctx, name, full)
+			}
+			status = http.StatusAccepted
+			return a.reindexSoon(name, full)
+		},
+		"GET pages":   func() (any, error) { return a.Pages(ctx, name) },
+		"GET check":   func() (any, error) { return a.links(ctx, name) },
+		"GET moved":   func() (any, error) { return a.Moved(name) },
+		"GET queries": func() (any, error) { return a.queries(ctx, name) },
+		"GET keys":    func() (any, error) { return a.Shared().Keys.List(ctx) },
+		"POST keys": func() (any, error) {
+			status = http.StatusCreated
+			return a.addKey(ctx, body)
+		},
+		"DELETE keys": func() (any, error) { return a.revokeKey(ctx, name) },
+		"GET logins":  func() (any, error) { return a.Logins().Sessions(ctx) },
+		"POST logins": func() (any, error) {
+			status = http.StatusCreated
+			return a.NewLogin(ctx, body)
+		},
+		"DELETE logins":   func() (any, error) { return a.endLogins(ctx, name) },
+		"POST search":     func() (any, error) { return a.search(ctx, name, body, recorded, q.Get("explain") == "true") },
+		"POST ask":        func() (any, error) { return nil, a.ask(ctx, name, body, recorded, w) },
+		"POST explain":    func() (any, error) { return a.Explain(ctx, name, body) },
+		"GET insights":    func() (any, error) { return a.report(ctx, name, q) },
+		"DELETE insights": func() (any, error) { return a.erase(ctx, name, body) },
+		"GET export":      func() (any, error) { return nil, a.export(ctx, name, q, w) },
+		"POST backup":     func() (any, error) { return a.backup(ctx, q.Get("file")) },
 	}
-	if r.Method+" "+what == "GET export" { // streamed, too
-		return asAdminError(a.export(w, r, name))
+	do, ok := answers[r.Method+" "+what]
+	if !ok {
+		for known := range answers {
+			if strings.HasSuffix(known, " "+what) {
+				return adminError(http.StatusMethodNotAllowed, "%s is not a method of /docs/%s", r.Method, what)
+			}
+		}
+		return adminError(http.StatusNotFound, "there is no /docs/%s", what)
 	}
-	status, answer, err := a.admin(r, what, name, body)
-	if err != nil {
+	answer, err := do()
+	if err != nil || answer == nil {
 		return asAdminError(err)
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -96,81 +132,21 @@ func (a API) Serve(w http.ResponseWriter, r *http.Request) error {
 	return json.NewEncoder(w).Encode(answer)
 }
 
-// admin answers a request with JSON.
-func (a API) admin(r *http.Request, what, name string, body []byte) (status int, answer any, err error) {
-	ctx, status := r.Context(), http.StatusOK
-	switch r.Method + " " + what {
-	case "GET status":
-		answer = a.Status()
-	case "GET doctor":
-		answer = a.Doctor(ctx)
-	case "POST index":
-		full := r.URL.Query().Get("full") == "true"
-		if r.URL.Query().Get("wait") == "true" {
-			answer, err = a.Reindex(ctx, name, full)
-			break
-		}
-		var s *site.Site
-		if s, err = a.site(name); err == nil {
-			a.Go(func(ctx context.Context) {
-				if _, err := a.Reindex(ctx, s.Name, full); err != nil && ctx.Err() == nil {
-					a.Shared().Log.Error("the index could not be refreshed", zap.String("site", s.Name), zap.Error(err))
-				}
-			})
-			status, answer = http.StatusAccepted, s.Index.Refresher.Status()
-		}
-	case "GET pages":
-		answer, err = a.Pages(ctx, name)
-	case "GET check":
-		answer, err = a.Links(ctx, name, true)
-	case "GET moved":
-		answer, err = a.Moved(name)
-	case "GET queries":
-		answer, err = a.queries(ctx, name)
-	case "GET keys":
-		answer, err = a.Shared().Keys.List(ctx)
-	case "POST keys":
-		status = http.StatusCreated
-		var made *access.Key
-		if made, err = a.Shared().Keys.Add(ctx, body); err != nil {
-			err = adminError(http.StatusBadRequest, "storing the key: %w", err)
-			break
-		}
-		a.audit(ctx, insights.Scope{Organization: made.Organization}, "key created", made.ID)
-		answer = made
-	case "DELETE keys":
-		var revoked *access.Key
-		if revoked, err = a.Shared().Keys.Revoke(ctx, name); err != nil {
-			break
-		}
-		a.audit(ctx, insights.Scope{Organization: revoked.Organization}, "key revoked", revoked.ID)
-		answer = revoked
-	case "GET logins":
-		answer, err = a.Logins().Sessions(ctx)
-	case "POST logins":
-		status = http.StatusCreated
-		answer, err = a.NewLogin(ctx, body)
-	case "DELETE logins":
-		answer, err = a.endLogins(ctx, name)
-	case "POST search":
-		answer, err = a.search(ctx, name, body, r.URL.Query().Get("record") != "false", r.URL.Query().Get("explain") == "true")
-	case "GET insights":
-		answer, err = a.report(ctx, name, r.URL.Query())
-	case "DELETE insights":
-		answer, err = a.erase(ctx, name, body)
-	case "POST backup":
-		answer, err = a.backup(ctx, r.URL.Query().Get("file"))
-	case "POST explain":
-		answer, err = a.Explain(ctx, name, body)
-	default:
-		switch what {
-		case "status", "doctor", "index", "pages", "check", "moved", "queries", "keys", "logins", "search", "ask", "explain", "insights", "export", "backup":
-			err = adminError(http.StatusMethodNotAllowed, "%s is not a method of /docs/%s", r.Method, what)
-		default:
-			err = adminError(http.StatusNotFound, "there is no /docs/%s", what)
-		}
+func (a API) addKey(ctx context.Context, record []byte) (*access.Key, error) {
+	made, err := a.Shared().Keys.Add(ctx, record)
+	if err != nil {
+		return nil, adminError(http.StatusBadRequest, "storing the key: %w", err)
 	}
-	return status, answer, err
+	a.audit(ctx, insights.Scope{Organization: made.Organization}, "key created", made.ID)
+	return made, nil
+}
+
+func (a API) revokeKey(ctx context.Context, id string) (*access.Key, error) {
+	revoked, err := a.Shared().Keys.Revoke(ctx, id)
+	if err == nil {
+		a.audit(ctx, insights.Scope{Organization: revoked.Organization}, "key revoked", revoked.ID)
+	}
+	return revoked, err
 }
 
 // site finds a site by name; an empty name means the only one.

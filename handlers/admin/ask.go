@@ -3,7 +3,7 @@ package admin
 import (
 	"context"
 	"crypto/rand"
-	"io"
+	"net/http"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
@@ -66,14 +66,15 @@ func (a API) question(name string, body []byte) (r *site.Site, req *reply.Reques
 
 // ask answers the body of a v2 message request with a v2 stream, for an
 // operator: the conversation is kept in no thread.
-func (a API) ask(ctx context.Context, name string, body []byte, recorded bool, w io.Writer, flush func() error) error {
+func (a API) ask(ctx context.Context, name string, body []byte, recorded bool, w http.ResponseWriter) error {
 	r, req, release, err := a.question(name, body)
 	if err != nil {
 		return err
 	}
 	defer release()
+	uimessage.SetHeader(w.Header())
 	asked := site.Asker{Site: r, Source: insights.Command}.Reply(2, req, rand.Text()[:9])
-	asked.Run(ctx, 1, uimessage.NewEncoder(w, flush, uimessage.Literal))
+	asked.Run(ctx, 1, uimessage.NewEncoder(w, http.NewResponseController(w).Flush, uimessage.Literal))
 	if recorded {
 		asked.Record()
 	}

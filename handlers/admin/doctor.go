@@ -270,7 +270,7 @@ func (a API) checkInsights(ctx context.Context, c *checks) {
 		return
 	}
 	where := a.Recorded().String()
-	recorder := a.Recorded().Recorder()
+	recorder := a.Recorded().Recorder
 	if recorder == nil {
 		c.add("insights", nil, where, "")
 		return

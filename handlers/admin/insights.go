@@ -85,7 +85,7 @@ func (a API) report(ctx context.Context, name string, q url.Values) (*Report, er
 	if r.Slowest, err = s.Slowest(ctx, r.Scope, p, slowestReplies); err != nil {
 		return nil, err
 	}
-	if recorder := a.Recorded().Recorder(); recorder != nil {
+	if recorder := a.Recorded().Recorder; recorder != nil {
 		st := recorder.Status()
 		r.Status = &st
 	}
@@ -207,23 +207,23 @@ func (a API) audit(ctx context.Context, in insights.Scope, what, target string) 
 }
 
 // export answers a request with events, as lines of JSON.
-func (a API) export(w http.ResponseWriter, r *http.Request, name string) error {
+func (a API) export(ctx context.Context, name string, q url.Values, w http.ResponseWriter) error {
 	site, err := a.site(name)
 	if err != nil {
 		return err
 	}
-	p, err := periodOf(r.URL.Query())
+	p, err := periodOf(q)
 	if err != nil {
 		return err
 	}
-	s, done, err := a.Recorded().Store(r.Context())
+	s, done, err := a.Recorded().Store(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
 	began := false
 	w.Header().Set("Content-Type", "application/jsonl")
-	err = s.Export(r.Context(), site.Scope(), p, func(e insights.Event) error {
+	err = s.Export(ctx, site.Scope(), p, func(e insights.Event) error {
 		began = true
 		return insights.WriteLine(w, e)
 	})

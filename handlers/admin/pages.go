@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"go.uber.org/zap"
+
 	"github.com/caddy-docs/caddy-docs/dashboard"
 	"github.com/caddy-docs/caddy-docs/handlers/site"
 	"github.com/caddy-docs/caddy-docs/retrieval"
@@ -39,9 +41,9 @@ func (a API) Pages(ctx context.Context, name string) ([]dashboard.Page, error) {
 	return pages, nil
 }
 
-// Links returns what a check of a site's links finds: the last one or, if it is to
-// be made again, one of the pages and what is served now.
-func (a API) Links(ctx context.Context, name string, again bool) (*links.Report, error) {
+// links returns what a check of a site's links finds, of the pages and what is
+// served now.
+func (a API) links(ctx context.Context, name string) (*links.Report, error) {
 	site, err := a.site(name)
 	if err != nil {
 		return nil, err
@@ -49,10 +51,8 @@ func (a API) Links(ctx context.Context, name string, again bool) (*links.Report,
 	if !site.Index.Refresher.Status().Ready {
 		return nil, retrieval.ErrNotReady
 	}
-	if again {
-		site.Reach.Update(ctx)
-	}
-	return site.CheckLinks(ctx, again)
+	site.Reach.Update(ctx)
+	return site.CheckLinks(ctx, true)
 }
 
 // Moved returns the pages of a site that are gone, and where they are now.
@@ -84,6 +84,20 @@ func (a API) Reindex(ctx context.Context, name string, full bool) (retrieval.Rep
 		}
 		return report, err
 	})
+}
+
+// reindexSoon is Reindex in the background. It returns the status of now.
+func (a API) reindexSoon(name string, full bool) (st retrieval.Status, err error) {
+	s, err := a.site(name)
+	if err != nil {
+		return st, err
+	}
+	a.Go(func(ctx context.Context) {
+		if _, err := a.Reindex(ctx, s.Name, full); err != nil && ctx.Err() == nil {
+			a.Shared().Log.Error("the index could not be refreshed", zap.String("site", s.Name), zap.Error(err))
+		}
+	})
+	return s.Index.Refresher.Status(), nil
 }
 
 func (a API) refresh(ctx context.Context, name string, run func(*site.Site) (retrieval.Report, error)) (report retrieval.Report, err error) {

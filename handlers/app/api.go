@@ -20,17 +20,9 @@ import (
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 )
 
-// apiPath returns the path of the part of the API that checkAPI asks for, by the
-// handler at the end of its route, "" for others.
-func apiPath(handler string) string {
-	switch handler {
-	case "docs_search":
-		return "/v1/search/%s"
-	case "docs_assistant":
-		return "/v2/assistant/%s/message"
-	}
-	return ""
-}
+// apiPaths are the paths of the parts of the API that checkAPI asks for, by the
+// handler at the end of their routes.
+var apiPaths = map[string]string{"docs_search": "/v1/search/%s", "docs_assistant": "/v2/assistant/%s/message"}
 
 // serves reports whether the route of an API serves a site.
 func (p *place) serves(r *live) bool {
@@ -228,13 +220,13 @@ func describe(route caddyhttp.Route) string {
 				parts = append(parts, *m...)
 			case caddyhttp.MatchPath:
 				parts = append(parts, m...)
+			case *caddyhttp.MatchHost, caddyhttp.MatchHost: // below
 			default:
 				parts = append(parts, "the matcher "+strings.TrimPrefix(caddy.GetModuleID(m), "http.matchers."))
 			}
 		}
 	}
 	parts = append(parts, reach.HostsOf(route)...)
-	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "the matcher host" })
 	if len(parts) == 0 {
 		return ""
 	}

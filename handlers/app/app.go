@@ -3,6 +3,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,7 +115,7 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 		return err
 	}
 	for _, f := range a.SiteFolders {
-		a.folders = append(a.folders, &folders{SiteFolders: f, app: a})
+		a.folders = append(a.folders, &folders{SiteFolders: f, app: a, missing: make(map[string]time.Time)})
 	}
 	a.refreshing = make(chan struct{}, max(2, runtime.GOMAXPROCS(0)))
 
@@ -248,7 +249,10 @@ func (a *App) Start() (err error) {
 		}
 	}
 	a.ready()
-	a.found.announceDashboards(a.log)
+	for _, at := range a.found.dashboards {
+		a.log.Info("the dashboard is ready",
+			zap.String("url", cmp.Or(at.below(a.found.http), fmt.Sprint(at, at.prefix))), zap.String("sign_in", "caddy docs login"), zap.String("open_to", at.openTo))
+	}
 	a.Go(a.shared.Keys.Run)
 	a.Go(a.shared.Threads.Run)
 	a.Go(func(ctx context.Context) {

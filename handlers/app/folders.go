@@ -50,19 +50,15 @@ type FolderStatus struct {
 	Held string `json:"held,omitempty"`
 }
 
-// list returns the names of the subdirectories.
+// list returns the names of the subdirectories, in order.
 func (f *folders) list() (names []string, err error) {
 	entries, err := os.ReadDir(f.Parent())
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range entries {
-		dir := e.IsDir()
-		if e.Type()&os.ModeSymlink != 0 {
-			info, err := os.Stat(filepath.Join(f.Parent(), e.Name()))
-			dir = err == nil && info.IsDir()
-		}
-		if dir && !strings.HasPrefix(e.Name(), ".") {
+		info, err := os.Stat(filepath.Join(f.Parent(), e.Name())) // it may be a symbolic link
+		if err == nil && info.IsDir() && !strings.HasPrefix(e.Name(), ".") {
 			names = append(names, e.Name())
 		}
 	}
@@ -184,17 +180,10 @@ func (f *folders) sync(ctx context.Context) (again bool) {
 	}
 
 	sites := f.app.sites()
-	here := make(map[string]bool, len(names))
-	for _, name := range names {
-		here[name] = true
-	}
 	for name, r := range sites {
-		if r.folder != f || here[name] {
+		if _, here := slices.BinarySearch(names, name); here || r.folder != f {
 			delete(f.missing, name)
 			continue
-		}
-		if f.missing == nil {
-			f.missing = make(map[string]time.Time)
 		}
 		since, ok := f.missing[name]
 		if !ok {

@@ -26,7 +26,7 @@ type Insights struct {
 	Options  options.Insights
 	opener   options.InsightsOpener
 	dir      string
-	recorder *insights.Recorder[*insights.Store] // nil before Start, and with insights off
+	Recorder *insights.Recorder[*insights.Store] // nil before Start, and with insights off
 	// Silent makes a Start that follows record nothing: commands that work without
 	// a server leave no files behind.
 	Silent bool
@@ -64,8 +64,8 @@ func (in *Insights) open(a *App) error {
 		if err != nil {
 			return err
 		}
-		in.recorder = shareNew(&a.holds, "recorder "+hash, func() *insights.Recorder[*insights.Store] { return in.record(a.lasting) })
-		*use = site.Recorder{Recorder: in.recorder, Privacy: insights.Privacy{NoTexts: in.Options.Texts == "off", NoClicks: in.Options.Clicks == "off"}}
+		in.Recorder = shareNew(&a.holds, "recorder "+hash, func() *insights.Recorder[*insights.Store] { return in.record(a.lasting) })
+		*use = site.Recorder{Recorder: in.Recorder, Privacy: insights.Privacy{NoTexts: in.Options.Texts == "off", NoClicks: in.Options.Clicks == "off"}}
 		a.log.Info("insights are recorded", zap.String("store", in.String()), zap.String("kept_for", options.Days(in.Retention())))
 	}
 	a.holds.releases = append(a.holds.releases, a.shared.Recording.Use(use))
@@ -95,9 +95,6 @@ func (in *Insights) Retention() time.Duration {
 	return cmp.Or(time.Duration(in.Options.Retention), defaultRetention)
 }
 
-// Recorder returns what records, nil before Start and with insights off.
-func (in *Insights) Recorder() *insights.Recorder[*insights.Store] { return in.recorder }
-
 // Store returns the store of what was recorded, for queries. The error is
 // ErrNoInsights where insights are off. Before Start it opens the store for the
 // caller alone; done closes that one.
@@ -105,8 +102,8 @@ func (in *Insights) Store(ctx context.Context) (s *insights.Store, done func(), 
 	switch {
 	case in.Options.Off:
 		return nil, nil, ErrNoInsights
-	case in.recorder != nil:
-		s, err = in.recorder.Store(ctx)
+	case in.Recorder != nil:
+		s, err = in.Recorder.Store(ctx)
 		return s, func() {}, err
 	}
 	if f, ok := in.opener.(*options.SQLiteInsights); ok && !f.Exists(in.dir) {

@@ -65,8 +65,7 @@ func (g *registry) sites() map[string]*live {
 func (g *registry) change(f func(sites map[string]*live)) {
 	g.changing.Lock()
 	defer g.changing.Unlock()
-	sites := make(map[string]*live)
-	maps.Copy(sites, g.sites())
+	sites := maps.Clone(g.sites())
 	f(sites)
 	g.byName.Store(&sites)
 }

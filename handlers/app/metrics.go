@@ -37,7 +37,7 @@ func (g *readings) Collect(ch chan<- prometheus.Metric) {
 	reading("keys", "API keys held in memory.")(gauge, float64(a.shared.Keys.Len()))
 	reading("thread_storage_failures_total", "Times that the storage of threads failed.")(counter, float64(a.shared.Threads.Failures()))
 
-	if r := a.recorded.Recorder(); r != nil {
+	if r := a.recorded.Recorder; r != nil {
 		st := r.Status()
 		reading("insights_stored_total", "Events that were stored.")(counter, float64(st.Stored))
 		reading("insights_dropped_total", "Events that were dropped because the store failed and the buffer was full.")(counter, float64(st.Dropped))

@@ -225,7 +225,7 @@ func (f *routeSites) walk(routes caddyhttp.RouteList, at place, invoked []string
 				}
 				if h, ok := handler.(interface{ NamedSites() []string }); ok {
 					named := here
-					named.sites, named.path = h.NamedSites(), apiPath(caddy.GetModuleName(h))
+					named.sites, named.path = h.NamedSites(), apiPaths[caddy.GetModuleName(h)]
 					f.name(named)
 					if d, ok := handler.(interface{ OpenTo() string }); ok {
 						named.openTo = d.OpenTo()
@@ -289,21 +289,16 @@ func union(a, b []string) []string {
 // (the root directive), else the roots of its file servers.
 func roots(routes caddyhttp.RouteList) (vars []string) {
 	var servers []string
-	add := func(to *[]string, root string) {
-		if root != "" && !slices.Contains(*to, root) {
-			*to = append(*to, root)
-		}
-	}
 	for _, route := range routes {
 		for _, handler := range route.Handlers {
 			switch h := handler.(type) {
 			case *caddyhttp.VarsMiddleware:
-				if root, ok := (*h)["root"].(string); ok {
-					add(&vars, root)
+				if root, _ := (*h)["root"].(string); root != "" {
+					vars = union(vars, []string{root})
 				}
 			case *fileserver.FileServer:
-				if h.Root != "{http.vars.root}" {
-					add(&servers, h.Root)
+				if h.Root != "" && h.Root != "{http.vars.root}" {
+					servers = union(servers, []string{h.Root})
 				}
 			}
 		}
@@ -312,14 +307,6 @@ func roots(routes caddyhttp.RouteList) (vars []string) {
 		return vars
 	}
 	return servers
-}
-
-// announceDashboards logs where the dashboards are.
-func (f *routeSites) announceDashboards(log *zap.Logger) {
-	for _, at := range f.dashboards {
-		log.Info("the dashboard is ready",
-			zap.String("url", cmp.Or(at.below(f.http), fmt.Sprint(at, at.prefix))), zap.String("sign_in", "caddy docs login"), zap.String("open_to", at.openTo))
-	}
 }
 
 // root is the one constant folder of the places that define a site, or an

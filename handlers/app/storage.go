@@ -129,16 +129,11 @@ func (s *Store) Check(ctx context.Context) error {
 
 // String says where the newest storage keeps things, for people.
 func (s *Store) String() string {
-	in, _ := s.newest()
-	return describeStorage(in)
-}
-
-// describeStorage says where a storage keeps things, for people.
-func describeStorage(s certmagic.Storage) string {
-	if f, ok := s.(*certmagic.FileStorage); ok {
+	in := s.Current()
+	if f, ok := in.(*certmagic.FileStorage); ok {
 		return f.Path
 	}
-	return fmt.Sprintf("%T", s)
+	return fmt.Sprintf("%T", in)
 }
 
 // ownerKey is where the storage keeps the ID that its indexes in servers have.
@@ -146,12 +141,8 @@ const ownerKey = "docs/index/owner"
 
 // indexOwner is the owner of the indexes of all Caddys with a storage.
 func (s *Store) indexOwner(ctx context.Context) (meilisearch.Owner, error) {
-	in, err := s.newest()
-	if err != nil {
-		return meilisearch.Owner{}, err
-	}
 	host, _ := os.Hostname()
-	owner := meilisearch.Owner{Name: strings.TrimSpace("the one with the storage " + describeStorage(in) + " on " + host)}
+	owner := meilisearch.Owner{Name: strings.TrimSpace("the one with the storage " + s.String() + " on " + host)}
 	id, err := s.Get(ctx, ownerKey)
 	if errors.Is(err, fs.ErrNotExist) {
 		const lock = "docs_index_owner"
