@@ -2,7 +2,6 @@ package command
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -26,30 +25,27 @@ other sites and to files that are no pages are not checked.
 
 The exit status is 1 if a link is broken, for use in CI.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return check(cmd.Context(), t, args[0], junit, cmd.OutOrStdout())
+			var report links.Report
+			if err := t.call(cmd.Context(), http.MethodGet, path("check", args[0]), nil, &report); err != nil {
+				return err
+			}
+			if junit != "" {
+				if err := writeJUnit(junit, args[0], checkResults(&report)); err != nil {
+					return err
+				}
+			}
+			out := cmd.OutOrStdout()
+			if err := t.print(out, report, func() { printCheck(out, &report) }); err != nil {
+				return err
+			}
+			if n := len(report.Broken); n > 0 {
+				return fmt.Errorf("%d broken links", n+report.More)
+			}
+			return nil
 		},
 	}
 	cmd.Flags().StringVar(&junit, "junit", "", "Where to write the results as JUnit XML")
 	return cmd
-}
-
-func check(ctx context.Context, t *target, site, junit string, out io.Writer) error {
-	var report links.Report
-	if err := t.call(ctx, http.MethodGet, path("check", site), nil, &report); err != nil {
-		return err
-	}
-	if junit != "" {
-		if err := writeJUnit(junit, site, checkResults(&report)); err != nil {
-			return err
-		}
-	}
-	if err := t.print(out, report, func() { printCheck(out, &report) }); err != nil {
-		return err
-	}
-	if n := len(report.Broken); n > 0 {
-		return fmt.Errorf("%d broken links", n+report.More)
-	}
-	return nil
 }
 
 func writeJUnit(name, site string, results []eval.Result) error {

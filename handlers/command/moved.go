@@ -1,7 +1,6 @@
 package command
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"math"
@@ -9,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	formerly "github.com/caddy-docs/caddy-docs/retrieval/moved"
+	"github.com/caddy-docs/caddy-docs/retrieval/moved"
 )
 
 func movedCommand(t *target) *cobra.Command {
@@ -23,36 +22,28 @@ other has nearly as much. Of the others it names the page that is the likeliest.
 With --caddyfile it prints a line of a Caddyfile for each proved move, for those
 who want to have the redirects in the file.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return moved(cmd.Context(), t, args[0], caddyfile, cmd.OutOrStdout())
+			return show(cmd, t, http.MethodGet, path("moved", args[0]), nil, func(out io.Writer, pages []moved.Former) {
+				if caddyfile {
+					for _, p := range pages {
+						if p.Proved && p.Redirect != "" {
+							fmt.Fprintln(out, printable(p.Redirect))
+						}
+					}
+					return
+				}
+				table(out, "WAS\tIS\tPROOF\tLAST SEEN", pages, func(p moved.Former) []any {
+					proof := ""
+					switch share := fmt.Sprintf("%.0f %%", math.Floor(100*p.Share)); {
+					case p.Proved:
+						proof = "proved, " + share
+					case p.To != "":
+						proof = "perhaps, " + share
+					}
+					return []any{p.Path, p.To, proof, p.Last.Format("2006-01-02")}
+				})
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&caddyfile, "caddyfile", false, "Print the redirects of proved moves as lines of a Caddyfile")
 	return cmd
-}
-
-func moved(ctx context.Context, t *target, site string, caddyfile bool, out io.Writer) error {
-	var pages []formerly.Former
-	if err := t.call(ctx, http.MethodGet, path("moved", site), nil, &pages); err != nil {
-		return err
-	}
-	return t.print(out, pages, func() {
-		if caddyfile {
-			for _, p := range pages {
-				if p.Proved && p.Redirect != "" {
-					fmt.Fprintln(out, printable(p.Redirect))
-				}
-			}
-			return
-		}
-		table(out, "WAS\tIS\tPROOF\tLAST SEEN", pages, func(p formerly.Former) []any {
-			proof := ""
-			switch share := fmt.Sprintf("%.0f %%", math.Floor(100*p.Share)); {
-			case p.Proved:
-				proof = "proved, " + share
-			case p.To != "":
-				proof = "perhaps, " + share
-			}
-			return []any{p.Path, p.To, proof, p.Last.Format("2006-01-02")}
-		})
-	})
 }
