@@ -82,11 +82,8 @@ func shareNew[T any](h *holder, key string, make func() T) T {
 // secrets.
 func hashOf(parts ...any) (string, error) {
 	h := sha256.New()
-	enc := json.NewEncoder(h)
-	for _, p := range parts {
-		if err := enc.Encode(p); err != nil {
-			return "", err
-		}
+	if err := json.NewEncoder(h).Encode(parts); err != nil {
+		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -91,13 +92,9 @@ func siteName(host string) string {
 	if len(labels) > 1 {
 		labels = labels[:len(labels)-1]
 	}
-	for len(labels) > 1 {
-		switch labels[0] {
-		case "docs", "doc", "www", "help", "developer", "developers", "dev", "api", "learn", "support":
-			labels = labels[1:]
-			continue
-		}
-		break
+	common := []string{"docs", "doc", "www", "help", "developer", "developers", "dev", "api", "learn", "support"}
+	for len(labels) > 1 && slices.Contains(common, labels[0]) {
+		labels = labels[1:]
 	}
 	return labels[0]
 }

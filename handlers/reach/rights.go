@@ -358,13 +358,10 @@ func (r *rights) decides(lock int32) (byPage, byFolder bool) {
 }
 
 // locks returns the locks that the reader has opened something behind.
-func (r *rights) locks() (open []int32) {
+func (r *rights) locks() []int32 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for number := range r.opened {
-		open = append(open, number)
-	}
-	return open
+	return slices.Collect(maps.Keys(r.opened))
 }
 
 // find asks for a page as a reader, at the paths in order, up to the first that

@@ -107,12 +107,9 @@ func topHosts(routes caddyhttp.RouteList) []string {
 // MatchesHost reports whether a host is among patterns like *.example.com.
 func MatchesHost(patterns []string, host string) bool {
 	_, parent, _ := strings.Cut(host, ".")
-	for _, p := range patterns {
-		if strings.EqualFold(p, host) || parent != "" && strings.EqualFold(p, "*."+parent) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		return strings.EqualFold(p, host) || parent != "" && strings.EqualFold(p, "*."+parent)
+	})
 }
 
 // HostsOf returns the hosts that a route is narrowed to, nil for none.

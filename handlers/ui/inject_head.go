@@ -2,6 +2,7 @@ package ui
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -29,28 +30,21 @@ func (in *injector) refused(policies []string) bool {
 // refusing returns the directive of a Content-Security-Policy that refuses a
 // script of the page's own origin, or its requests; "" if none does.
 func refusing(policy, host string) string {
-	directives := map[string][]string{}
+	directives := map[string]string{}
 	for d := range strings.SplitSeq(policy, ";") {
 		if words := strings.Fields(d); len(words) > 0 {
-			if name := strings.ToLower(words[0]); directives[name] == nil {
-				directives[name] = words
+			if name := strings.ToLower(words[0]); directives[name] == "" {
+				directives[name] = strings.Join(words, " ")
 			}
 		}
 	}
-	first := func(names ...string) []string {
-		for _, n := range names {
-			if directives[n] != nil {
-				return directives[n]
-			}
-		}
-		return nil
-	}
-	for _, words := range [][]string{first("script-src-elem", "script-src", "default-src"), first("connect-src", "default-src")} {
-		if words == nil {
+	script := cmp.Or(directives["script-src-elem"], directives["script-src"], directives["default-src"])
+	for _, directive := range []string{script, cmp.Or(directives["connect-src"], directives["default-src"])} {
+		name, sources, _ := strings.Cut(directive, " ")
+		if name == "" {
 			continue
 		}
-		script := !strings.HasPrefix(strings.ToLower(words[0]), "connect")
-		allowed := slices.ContainsFunc(words[1:], func(source string) bool {
+		allowed := slices.ContainsFunc(strings.Fields(sources), func(source string) bool {
 			switch source = strings.ToLower(source); source {
 			case "'self'", "*", "https:", "http:":
 				return true
@@ -61,9 +55,9 @@ func refusing(policy, host string) string {
 			}
 			return strings.EqualFold(strings.TrimSuffix(after, "/"), host)
 		})
-		strict := script && slices.ContainsFunc(words[1:], func(s string) bool { return strings.EqualFold(s, "'strict-dynamic'") })
+		strict := !strings.EqualFold(name, "connect-src") && strings.Contains(strings.ToLower(sources), "'strict-dynamic'")
 		if !allowed || strict {
-			return strings.Join(words, " ")
+			return directive
 		}
 	}
 	return ""
