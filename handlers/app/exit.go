@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"sync/atomic"
 	"time"
@@ -44,9 +45,7 @@ func (a *App) Handle(_ context.Context, e caddy.Event) error {
 	switch {
 	case caddy.Exiting():
 		if grace == 0 {
-			if before = time.Duration(a.StopTimeout); before <= 0 {
-				before = defaultStopTimeout
-			}
+			before = cmp.Or(time.Duration(a.StopTimeout), defaultStopTimeout)
 		}
 		if delay == 0 {
 			a.exit.refusing.Store(true)

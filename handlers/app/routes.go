@@ -209,23 +209,17 @@ func (f *routeSites) walk(routes caddyhttp.RouteList, at place, invoked []string
 					f.walk(caddyhttp.RouteList{*r}, here, append(slices.Clip(invoked), h.Name))
 				}
 			default:
-				if m, ok := handler.(interface {
-					NamedSites() []string
-					WantsKey() bool
-				}); ok && !m.WantsKey() {
-					open := here
-					open.sites = m.NamedSites()
-					f.mcps = append(f.mcps, &open)
+				named := here
+				naming, names := handler.(interface{ NamedSites() []string })
+				if names {
+					named.sites, named.path = naming.NamedSites(), apiPaths[caddy.GetModuleName(h)]
 				}
-				if h, ok := handler.(interface{ DefinedSite() *options.Definition }); ok {
-					if d := h.DefinedSite(); d != nil {
-						f.define(d, here)
-						continue
-					}
+				if m, ok := handler.(interface{ WantsKey() bool }); ok && !m.WantsKey() {
+					f.mcps = append(f.mcps, &named)
 				}
-				if h, ok := handler.(interface{ NamedSites() []string }); ok {
-					named := here
-					named.sites, named.path = h.NamedSites(), apiPaths[caddy.GetModuleName(h)]
+				if d, ok := handler.(interface{ DefinedSite() *options.Definition }); ok && d.DefinedSite() != nil {
+					f.define(d.DefinedSite(), here)
+				} else if names {
 					f.name(named)
 					if d, ok := handler.(interface{ OpenTo() string }); ok {
 						named.openTo = d.OpenTo()

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
@@ -177,22 +178,19 @@ func (s *Gate) learn(ctx context.Context, d *retrieval.Document, open bool) {
 // awaitMembers is awaitComplete for each site of a group.
 func (s *Gate) awaitMembers(ctx context.Context) bool {
 	var wait sync.WaitGroup
-	late := false
-	var mu sync.Mutex
+	var late atomic.Bool
 	for _, m := range s.Members() {
 		if v := m.Gate.View(); v.Elsewhere || v.Complete && SameDocuments(m.Documents(), v.documents) {
 			continue
 		}
 		wait.Go(func() {
 			if !m.awaitComplete(ctx) {
-				mu.Lock()
-				late = true
-				mu.Unlock()
+				late.Store(true)
 			}
 		})
 	}
 	wait.Wait()
-	return !late
+	return !late.Load()
 }
 
 // refusesAny is Refuses for a group: what one of its sites refuses a client, the

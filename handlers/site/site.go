@@ -112,25 +112,20 @@ func (r *Site) Title() string { return cmp.Or(r.Config.Name, r.Name) }
 // SetModel sets what answers. Without a model, replies are extractive.
 func (r *Site) SetModel(model assistant.Model, o options.Answers) {
 	s, prefer := r.Config, r.Prefer()
-	quoting := func() *assistant.Assistant {
-		return &assistant.Assistant{
-			Site: assistant.Settings{
-				Name: r.Name, Title: s.Name, URL: s.URL, Instructions: s.InstructionText(), SupportURL: s.SupportURL,
-				PublicURL:  func(page string) string { return r.Pages().publicURL(page) },
-				AllowLinks: s.AllowLinks, Version: prefer.Version, Language: prefer.Language,
-				Suggestions: s.Suggestions, SuggestionsFence: s.SuggestionsFence, StarterQuestions: s.StarterQuestions,
-			},
-			Search: r, Log: r.Slog,
+	settings := assistant.Settings{
+		Name: r.Name, Title: s.Name, URL: s.URL, Instructions: s.InstructionText(), SupportURL: s.SupportURL,
+		PublicURL:  func(page string) string { return r.Pages().publicURL(page) },
+		AllowLinks: s.AllowLinks, Version: prefer.Version, Language: prefer.Language,
+		Suggestions: s.Suggestions, SuggestionsFence: s.SuggestionsFence, StarterQuestions: s.StarterQuestions,
+	}
+	r.quoting = &assistant.Assistant{Site: settings, Search: r, Log: r.Slog}
+	r.answering = r.quoting
+	if model != nil {
+		r.answering = &assistant.Assistant{
+			Site: settings, Search: r, Log: r.Slog, Model: &sitesModel{model, r.Budget, o.MaxTokens},
+			MaxTokens: o.MaxTokens, Reasoning: o.Reasoning, MaxDuration: o.MaxDuration,
 		}
 	}
-	r.quoting = quoting()
-	r.answering = r.quoting
-	if model == nil {
-		return
-	}
-	r.answering = quoting()
-	r.answering.Model, r.answering.MaxTokens = &sitesModel{model, r.Budget, o.MaxTokens}, o.MaxTokens
-	r.answering.Reasoning, r.answering.MaxDuration = o.Reasoning, o.MaxDuration
 }
 
 // KnownHost reports whether a request for the site may have a host: that of

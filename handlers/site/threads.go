@@ -50,8 +50,7 @@ func (t *Threads) Destruct() error {
 // NewThreads returns the conversations in a store, which are kept for a time; 0:
 // not at all.
 func NewThreads(in store.Store, ttl time.Duration, log *slog.Logger) *Threads {
-	k := thread.New(in, ttl, log)
-	return &Threads{Conversations: k, TTL: ttl, storing: make(chan struct{}, maxStoring)}
+	return &Threads{Conversations: thread.New(in, ttl, log), TTL: ttl, storing: make(chan struct{}, maxStoring)}
 }
 
 // keep stores a turn, as far as the client received it. It waits a moment, so
