@@ -2,16 +2,22 @@ package admin
 
 import (
 	"context"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"time"
 
+	"github.com/caddyserver/caddy/v2"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/caddy-docs/caddy-docs/contract"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/handlers/site"
+	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/model"
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
 	"github.com/caddy-docs/caddy-docs/retrieval/meilisearch"
 )
 
@@ -134,4 +140,36 @@ func askServers(sites []*site.Site, statuses []SiteStatus) {
 		}
 	}
 	_ = group.Wait() // none fails
+}
+
+// Version says what a binary is, and which forms of stored data it writes.
+type Version struct {
+	Module string `json:"module"`
+	Caddy  string `json:"caddy"`
+	Go     string `json:"go"`
+	System string `json:"system"`
+	// IndexFormat is that of the index inside the process.
+	IndexFormat int `json:"index_format"`
+	// InsightsSchema is that of the tables of the insights.
+	InsightsSchema int `json:"insights_schema"`
+}
+
+// Versions returns those of this binary.
+func Versions() Version {
+	simple, _ := caddy.Version()
+	v := Version{
+		Module: contract.Release(), Caddy: simple, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH,
+		IndexFormat: embedded.SnapshotFormat, InsightsSchema: insights.Schema(),
+	}
+	build, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	for _, m := range append([]*debug.Module{&build.Main}, build.Deps...) {
+		// Caddy finds its own version only in binaries of xcaddy.
+		if m.Path == caddy.ImportPath && (v.Caddy == "" || v.Caddy == "unknown") {
+			v.Caddy = m.Version
+		}
+	}
+	return v
 }

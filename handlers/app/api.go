@@ -37,7 +37,7 @@ func (p *place) takesHost(host string) bool {
 // ServesAPI reports whether a route of a server names a site and takes the host.
 // It is for use after AwaitStart.
 func (a *App) ServesAPI(server *caddyhttp.Server, host, site string) bool {
-	return a.found != nil && slices.ContainsFunc(a.found.apis, func(p *place) bool {
+	return slices.ContainsFunc(a.found.apis, func(p *place) bool {
 		return p.server == server && p.takesHost(host) && slices.Contains(p.sites, site)
 	})
 }
@@ -60,9 +60,6 @@ func (p *place) base(h *caddyhttp.App, r *live) string {
 
 // apiRoutes are the routes that serve a site.
 func (f *routeSites) apiRoutes(r *live) (routes []*place) {
-	if f == nil {
-		return nil
-	}
 	for _, p := range f.apis {
 		if p.serves(r) {
 			routes = append(routes, p)

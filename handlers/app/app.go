@@ -307,9 +307,6 @@ func (a *App) Stop() error {
 // Cleanup releases what is shared with other configurations. It is also
 // called on an App whose provisioning failed.
 func (a *App) Cleanup() error {
-	if a.stop == nil {
-		return nil
-	}
 	a.stop()
 	a.ready() // requests stop waiting for a start that failed
 	var errs []error

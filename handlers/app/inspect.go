@@ -60,9 +60,6 @@ func (a *App) FolderStatuses() (all []FolderStatus) {
 // Dashboards returns the URLs of the dashboards, "" for those whose host is not
 // known.
 func (a *App) Dashboards() (urls []string) {
-	if a.found == nil {
-		return nil
-	}
 	for _, at := range a.found.dashboards {
 		urls = append(urls, at.below(a.found.http))
 	}

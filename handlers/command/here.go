@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/caddyserver/caddy/v2"
@@ -58,9 +59,7 @@ func (t *target) prepare(ctx context.Context, path string) error {
 		}
 	}
 	what, site, _ := strings.Cut(strings.TrimPrefix(path, "/docs/"), "/")
-	switch what {
-	case "index", "pages", "check", "queries", "search", "ask", "explain":
-	default:
+	if !slices.Contains([]string{"index", "pages", "check", "queries", "search", "ask", "explain"}, what) {
 		return nil
 	}
 	if !t.started {
