@@ -159,7 +159,7 @@ func (l *LLMs) missing(w http.ResponseWriter, r *http.Request, text string) {
 // serve is ServeHTTP for a path of a site.
 func (l *LLMs) serve(ctx context.Context, w http.ResponseWriter, r *http.Request, live *site.Site, path string, next caddyhttp.Handler) error {
 	hasFile := func() bool { return live.HasFile(path) }
-	if serve := l.file(live, strings.TrimPrefix(path, live.Prefix()+"/")); serve != nil {
+	if serve := l.file(live, strings.TrimPrefix(path, live.Prefix+"/")); serve != nil {
 		return fallback.UnlessFile(w, r, next, hasFile, func() error {
 			if status := live.Reach.Refuses(ctx); status != 0 {
 				return caddyhttp.Error(status, nil)
@@ -242,7 +242,7 @@ func siteAt(a *app.App, sites []string, r *http.Request) (live *site.Site, path 
 	served := a.Served(sites, r.Host)
 	for _, p := range []string{OriginalURL(r).Path, r.URL.Path} {
 		for _, s := range served {
-			if strings.HasPrefix(p+"/", s.Prefix()+"/") && (live == nil || len(s.Prefix()) > len(live.Prefix())) {
+			if strings.HasPrefix(p+"/", s.Prefix+"/") && (live == nil || len(s.Prefix) > len(live.Prefix)) {
 				live, path = s, p
 			}
 		}

@@ -192,7 +192,7 @@ func (m *MCP) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.H
 			http.Error(w, "404 page not found", http.StatusNotFound)
 			return nil
 		})
-	case path != live.Prefix()+"/mcp" || !live.Free(r.Context(), path):
+	case path != live.Prefix+"/mcp" || !live.Free(r.Context(), path):
 		return next.ServeHTTP(w, r)
 	}
 	return m.guarded(w, r, endpoint{api: apiMCP, version: 1, site: live.Name})

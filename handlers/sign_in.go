@@ -110,7 +110,7 @@ func resource(live *site.Site, r *http.Request) (address, metadata string, err e
 	original := OriginalURL(r).Path
 	path := strings.TrimSuffix(strings.TrimPrefix(original, resourceMetadata), resourceMetadata)
 	if path == "" || path == "/" { // where older clients look
-		path = live.Prefix() + "/mcp"
+		path = live.Prefix + "/mcp"
 	}
 	path = (&url.URL{Path: path}).EscapedPath()
 	if original != r.URL.Path { // below a prefix, where the root isn't this module's
@@ -134,7 +134,7 @@ func (m *MCP) described(r *http.Request) *site.Site {
 			return m.app.Site(e.site)
 		}
 		for _, live := range m.app.Served(m.Sites, r.Host) {
-			if rest == live.Prefix()+"/mcp" || rest == "" || rest == "/" {
+			if rest == live.Prefix+"/mcp" || rest == "" || rest == "/" {
 				return live
 			}
 		}

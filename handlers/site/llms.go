@@ -54,7 +54,7 @@ func (s *Pages) untranslated(d, front *retrieval.Document) string {
 	if !front.XDefault || d.XDefault || d.Language != front.Language {
 		return ""
 	}
-	folder, _, _ := strings.Cut(strings.TrimPrefix(pathOf(d), s.site.Prefix()+"/"), "/")
+	folder, _, _ := strings.Cut(strings.TrimPrefix(pathOf(d), s.site.Prefix+"/"), "/")
 	language, _, _ := strings.Cut(folder, "-")
 	own, _, _ := strings.Cut(d.Language, "-")
 	if !languageFolder.MatchString(folder) || strings.EqualFold(language, own) {

@@ -172,7 +172,7 @@ func (s *Pages) publicURL(page string) string {
 		}
 		return ""
 	}
-	if d := s.At(s.site.Prefix() + "/" + page); d != nil && d.Page == page && s.view.IsPublic(d) {
+	if d := s.At(s.site.Prefix + "/" + page); d != nil && d.Page == page && s.view.IsPublic(d) {
 		return d.URL
 	}
 	return ""
@@ -208,7 +208,7 @@ func (s *Pages) Named(name string) *retrieval.Document {
 		return nil
 	}
 	path := "/" + strings.TrimPrefix(u.Path, "/")
-	for _, p := range []string{path, s.site.Prefix() + path} {
+	for _, p := range []string{path, s.site.Prefix + path} {
 		if d := s.byPath[moved.Address(p)+"#"+u.Fragment]; d != nil {
 			return d
 		}
@@ -241,8 +241,8 @@ func (r *Site) MarkdownURL(pageURL string) string {
 		p = strings.TrimSuffix(p, ".html")
 	case ext == ".md" || ext == ".mdx":
 		p = strings.TrimSuffix(p, ext)
-	case strings.TrimSuffix(p, "/") == r.Prefix():
-		p = r.Prefix() + "/index"
+	case strings.TrimSuffix(p, "/") == r.Prefix:
+		p = r.Prefix + "/index"
 	default:
 		p = strings.TrimSuffix(p, "/")
 	}
@@ -260,7 +260,7 @@ func (r *Site) CanOpen(ctx context.Context, name string, d *retrieval.Document) 
 		name = u.Path
 	}
 	name = "/" + strings.TrimPrefix(name, "/")
-	below := strings.TrimPrefix(strings.TrimPrefix(name, r.Prefix()+"/"), "/") // the site's URL
+	below := strings.TrimPrefix(strings.TrimPrefix(name, r.Prefix+"/"), "/") // the site's URL
 	return r.Reach.CanOpen(ctx, below, d)
 }
 
@@ -271,7 +271,7 @@ func (r *Site) Known() bool {
 
 // HasFile reports whether a folder of the site has a file at a path of the site.
 func (r *Site) HasFile(p string) bool {
-	rest, ok := strings.CutPrefix(path.Clean("/"+p), r.Prefix()+"/")
+	rest, ok := strings.CutPrefix(path.Clean("/"+p), r.Prefix+"/")
 	if !ok || rest == "" {
 		return false
 	}

@@ -33,9 +33,9 @@ type Site struct {
 	Organization string
 	Config       *options.Site
 
-	// Host is that of Config.URL, in lower case and without port; "" if it is not
-	// known.
-	Host string
+	// Host is that of Config.URL, in lower case and without port, "" if it is not
+	// known; Prefix its path, without a slash at its end.
+	Host, Prefix string
 	// Hosts are those of the routes that define or name the site. Routed is true
 	// if one defines it.
 	Hosts  []string
@@ -90,18 +90,9 @@ type Shared struct {
 func New(name string, config *options.Site, shared *Shared) *Site {
 	r := &Site{Name: name, Config: config, Shared: shared, Organization: cmp.Or(config.Organization, name), origin: access.OriginOf(config.URL)}
 	if u, err := url.Parse(config.URL); err == nil {
-		r.Host = strings.ToLower(u.Hostname())
+		r.Host, r.Prefix = strings.ToLower(u.Hostname()), strings.TrimSuffix(u.Path, "/")
 	}
 	return r
-}
-
-// Prefix is the path of the site's URL, without a slash at its end.
-func (r *Site) Prefix() string {
-	u, err := url.Parse(r.Config.URL)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSuffix(u.Path, "/")
 }
 
 // Scope is what the insights of the site are recorded under.

@@ -356,7 +356,7 @@ func (m *missing) write(contentType string, body []byte) {
 
 // root is the path that a site's pages are below, also where its host is not known.
 func root(live *site.Site) string {
-	return cmp.Or(live.Prefix(), strings.TrimSuffix(live.Reach.Prefix, "/"))
+	return cmp.Or(live.Prefix, strings.TrimSuffix(live.Reach.Prefix, "/"))
 }
 
 // handlesErrors reports whether the operator's handle_errors has something for a
