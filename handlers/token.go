@@ -41,7 +41,7 @@ func (t *Token) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp
 	switch {
 	case origin == "" || origin == "null":
 		return Fail(http.StatusForbidden, "origin_missing", "tokens are for pages in browsers, which send an Origin header; programs use an API key", nil)
-	case !ownPage(r, site, origin) && !site.OriginListed(origin):
+	case !ownPage(r, site, origin) && !site.Keys.ListsOrigin(site.Organization, site.Name, origin):
 		if sameHost(r, origin) {
 			return unknownHost()
 		}

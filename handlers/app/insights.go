@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"time"
@@ -106,7 +107,8 @@ func (in *Insights) Store(ctx context.Context) (s *insights.Store, done func(), 
 		s, err = in.Recorder.Store(ctx)
 		return s, func() {}, err
 	}
-	if f, ok := in.opener.(*options.SQLiteInsights); ok && !f.Exists(in.dir) {
+	_, isFile := in.opener.(*options.SQLiteInsights)
+	if _, err := os.Stat(in.String()); isFile && errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fmt.Errorf("nothing has been recorded yet: there is no file %s", in)
 	}
 	if s, err = in.opener.OpenInsights(ctx, in.dir); err != nil {

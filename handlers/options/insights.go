@@ -4,10 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"io/fs"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -120,12 +117,6 @@ func (s *SQLiteInsights) Describe(dir string) string {
 // OpenInsights opens or creates the file.
 func (s *SQLiteInsights) OpenInsights(ctx context.Context, dir string) (*insights.Store, error) {
 	return sqlite.Open(ctx, s.Describe(dir))
-}
-
-// Exists reports whether something was recorded in the file.
-func (s *SQLiteInsights) Exists(dir string) bool {
-	_, err := os.Stat(s.Describe(dir))
-	return !errors.Is(err, fs.ErrNotExist)
 }
 
 func (PostgresInsights) CaddyModule() caddy.ModuleInfo {

@@ -143,12 +143,6 @@ func (r *Site) OriginAllowed(origin string) bool {
 	return r.OwnOrigin(origin) || r.Keys.AllowsOrigin(r.Organization, r.Name, origin)
 }
 
-// OriginListed reports whether an origin is that of the site's URL, or a key of
-// the site names it.
-func (r *Site) OriginListed(origin string) bool {
-	return r.OwnOrigin(origin) || r.Keys.ListsOrigin(r.Organization, r.Name, origin)
-}
-
 // OwnOrigin reports whether an origin is that of the site's URL. While the site
 // runs on localhost, so does any front end there: each has its own port.
 func (r *Site) OwnOrigin(origin string) bool {
