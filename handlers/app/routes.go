@@ -192,7 +192,7 @@ func (f *routeSites) walk(routes caddyhttp.RouteList, at place, invoked []string
 					strip = "/" + strip
 				}
 				pages := here.pages
-				if reach.RoutesServePages(at.server, routes[i:], "") {
+				if reach.ServesPages(at.server, routes[i:], "") {
 					pages += strip
 				}
 				here.prefix, here.pages = here.prefix+strip, pages

@@ -27,7 +27,7 @@ func ServerFor(h *caddyhttp.App, u *url.URL) (found *caddyhttp.Server) {
 		server := h.Servers[name]
 		hosts := topHosts(server.Routes)
 		named := MatchesHost(hosts, u.Hostname())
-		if hosts != nil && !named || !ServesPages(server, u.Hostname()) {
+		if hosts != nil && !named || !ServesPages(server, server.Routes, u.Hostname()) {
 			continue
 		}
 		match := 0
@@ -130,15 +130,10 @@ func HostsOf(route caddyhttp.Route) (hosts []string) {
 	return hosts
 }
 
-// ServesPages reports whether a server has a handler that may answer with pages
-// at a host, which is "" for any.
-func ServesPages(server *caddyhttp.Server, host string) bool {
-	return RoutesServePages(server, server.Routes, host)
-}
-
-// RoutesServePages is ServesPages for some of a server's routes. invoked are the
-// named routes that lead to them.
-func RoutesServePages(server *caddyhttp.Server, routes caddyhttp.RouteList, host string, invoked ...string) bool {
+// ServesPages reports whether some of a server's routes have a handler that may
+// answer with pages at a host, which is "" for any. invoked are the named routes
+// that lead to them.
+func ServesPages(server *caddyhttp.Server, routes caddyhttp.RouteList, host string, invoked ...string) bool {
 	for _, route := range routes {
 		if hosts := HostsOf(route); hosts != nil && host != "" && !MatchesHost(hosts, host) {
 			continue
@@ -146,29 +141,22 @@ func RoutesServePages(server *caddyhttp.Server, routes caddyhttp.RouteList, host
 		for _, handler := range route.Handlers {
 			switch h := handler.(type) {
 			case *caddyhttp.Subroute:
-				if RoutesServePages(server, h.Routes, host, invoked...) {
+				if ServesPages(server, h.Routes, host, invoked...) {
 					return true
 				}
 			case *caddyhttp.Invoke:
 				if r := server.NamedRoutes[h.Name]; r != nil && !slices.Contains(invoked, h.Name) &&
-					RoutesServePages(server, caddyhttp.RouteList{*r}, host, append(slices.Clip(invoked), h.Name)...) {
+					ServesPages(server, caddyhttp.RouteList{*r}, host, append(slices.Clip(invoked), h.Name)...) {
 					return true
 				}
 			default:
-				if !servesNone[moduleName(h)] && !strings.HasPrefix(moduleName(h), "docs_") {
+				if name := caddy.GetModuleName(h); !servesNone[name] && !strings.HasPrefix(name, "docs_") {
 					return true
 				}
 			}
 		}
 	}
 	return false
-}
-
-func moduleName(h any) string {
-	if m, ok := h.(caddy.Module); ok {
-		return caddy.GetModuleName(m)
-	}
-	return ""
 }
 
 // servesNone are the handlers that never answer with a page: others may, those
