@@ -38,7 +38,8 @@ type Conversations struct {
 	ttl   time.Duration // after the last turn; 0 keeps nothing: threads get ids, and no turns
 	log   *slog.Logger
 
-	cache  *cache
+	held   store.Recent[cached] // by key
+	lost   atomic.Int64         // unsaved ones that made room for others
 	seed   maphash.Seed
 	locks  [64]sync.Mutex // by the thread's key
 	failed atomic.Uint64
@@ -48,7 +49,14 @@ type Conversations struct {
 // New returns the threads in a store, which are kept for a time after their
 // last turn; 0 keeps nothing. The log takes failures of the store.
 func New(s store.Store, ttl time.Duration, log *slog.Logger) *Conversations {
-	return &Conversations{store: s, ttl: ttl, log: log, cache: newCache(cacheBytes), seed: maphash.MakeSeed()}
+	k := &Conversations{store: s, ttl: ttl, log: log, seed: maphash.MakeSeed()}
+	k.held.Max = cacheBytes / 2
+	k.held.Dropped = func(c cached) {
+		if c.unsaved {
+			k.lost.Add(1)
+		}
+	}
+	return k
 }
 
 // Open returns the thread with an id, and true, if it is known, not expired,
@@ -56,12 +64,12 @@ func New(s store.Store, ttl time.Duration, log *slog.Logger) *Conversations {
 // with its first turn. It can't fail: errors of the store are logged and
 // counted (Failures). The caller may change what it gets.
 //
-// If nothing is kept, an id that checkID accepts is returned as it is, so that a
+// If nothing is kept, an id of any service is returned as it is, so that a
 // client's conversation keeps its id.
 func (k *Conversations) Open(ctx context.Context, id string, o Owner) (t *Thread, known bool) {
 	if k.ttl == 0 {
 		t := newThread(o)
-		if checkID(id) == nil {
+		if anyID.MatchString(id) {
 			t.ID = id
 		}
 		return t, false
@@ -77,7 +85,7 @@ func (k *Conversations) Open(ctx context.Context, id string, o Owner) (t *Thread
 	t = newThread(o)
 	if key, ok := keyOf(o.Organization, t.ID); ok {
 		data, _ := json.Marshal(t) // can't fail
-		k.hold(cached{key: key, data: data})
+		k.hold(key, cached{data: data})
 	}
 	return t, false
 }
@@ -111,9 +119,9 @@ func (k *Conversations) Append(ctx context.Context, id string, o Owner, turn Tur
 	if err != nil {
 		return fmt.Errorf("thread %s: %w", id, err)
 	}
-	held, _ := k.cache.get(key)
+	held, _ := k.held.Get(key)
 	err = k.put(ctx, key, data)
-	k.hold(cached{key: key, data: data, unsaved: err != nil, stored: err == nil || held.stored})
+	k.hold(key, cached{data: data, unsaved: err != nil, stored: err == nil || held.stored})
 	if err != nil {
 		return fmt.Errorf("storing thread %s: %w", id, err)
 	}
@@ -147,7 +155,7 @@ func (k *Conversations) Delete(ctx context.Context, organization, id string) err
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("deleting thread %s: %w", id, err)
 	}
-	k.cache.drop(key)
+	k.hold(key, cached{})
 	return nil
 }
 
@@ -176,7 +184,7 @@ func (k *Conversations) lock(key string) func() {
 // The caller holds the thread's lock.
 func (k *Conversations) load(ctx context.Context, key string) (*Thread, error) {
 	var held *Thread
-	entry, ok := k.cache.get(key)
+	entry, ok := k.held.Get(key)
 	if ok {
 		held, _ = decode(entry.data, key)
 	}
@@ -190,7 +198,7 @@ func (k *Conversations) load(ctx context.Context, key string) (*Thread, error) {
 	})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		k.cache.drop(key) // expired, or deleted by the operator
+		k.hold(key, cached{}) // expired, or deleted by the operator
 		return nil, nil
 	case err != nil && held != nil:
 		return held, nil
@@ -208,8 +216,21 @@ func (k *Conversations) load(ctx context.Context, key string) (*Thread, error) {
 	return stored, nil
 }
 
-func (k *Conversations) hold(c cached) {
-	if lost := k.cache.put(c); lost > 0 {
+// cached is a thread in memory, as it is stored: without data, it was deleted.
+type cached struct {
+	data []byte
+	// stored is true if the store has, or had, the thread: if it is no longer
+	// there, it was deleted. unsaved is true if data has a turn that is not
+	// stored yet.
+	stored, unsaved bool
+}
+
+// overhead is what an entry costs besides its data, in bytes.
+const overhead = 300
+
+func (k *Conversations) hold(key string, c cached) {
+	k.held.Put(key, c, len(c.data)+overhead)
+	if lost := k.lost.Swap(0); lost > 0 {
 		k.log.Error("turns are lost: the storage fails and the memory for threads is full", "threads", lost)
 	}
 }
