@@ -67,9 +67,6 @@ func (f *findings) choose(ctx context.Context, hits []retrieval.Hit, query strin
 			break
 		}
 		d := h.Document
-		if d == nil || h.Section < 0 || h.Section >= len(d.Sections) {
-			continue
-		}
 		if d.Outline {
 			if whole[d.Page] == nil {
 				whole[d.Page] = f.whole(ctx, &h)

@@ -90,7 +90,7 @@ func (f *findings) search(ctx context.Context, n, filled int, rewritten func() (
 	}
 	f.add(f.fill(f.choose(ctx, hits, query.Text, n), query.Text, filled))
 	for _, h := range hits {
-		if d := h.Document; d != nil && len(f.near) < nearPages && !slices.Contains(f.near, d) &&
+		if d := h.Document; len(f.near) < nearPages && !slices.Contains(f.near, d) &&
 			!slices.ContainsFunc(f.passages, func(p Passage) bool { return p.document.Page == d.Page }) {
 			f.near = append(f.near, d)
 		}
@@ -102,9 +102,7 @@ func (f *findings) search(ctx context.Context, n, filled int, rewritten func() (
 func (f *findings) find(ctx context.Context, q retrieval.Query) ([]retrieval.Hit, error) {
 	hits, err := f.index.Search(ctx, q)
 	for _, h := range hits {
-		if h.Document != nil {
-			f.know(h.Document.Page, h.Document.URL)
-		}
+		f.know(h.Document.Page, h.Document.URL)
 	}
 	return hits, err
 }

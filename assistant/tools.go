@@ -42,21 +42,21 @@ const (
 func (r *run) sendTool(name, argument, value string, ps []Passage) {
 	r.toolCalls++
 	id := cmp.Or(r.in.MessageID, string(r.key)) + "-" + strconv.Itoa(r.toolCalls)
-	type metadata struct {
-		Title string `json:"title"`
-	}
 	type hit struct {
 		Path  string  `json:"path"`
 		Title string  `json:"title"`
 		URL   string  `json:"url"`
 		Score float64 `json:"score"`
 		// Metadata is where clients made for Mintlify's API read the title.
-		Metadata metadata `json:"metadata"`
+		Metadata struct {
+			Title string `json:"title"`
+		} `json:"metadata"`
 	}
 	found := make([]hit, len(ps))
 	for i := range ps {
 		p := &ps[i]
-		found[i] = hit{p.document.Page, p.Title, p.URL, math.Round(p.Score*1000) / 1000, metadata{p.Title}}
+		found[i] = hit{Path: p.document.Page, Title: p.Title, URL: p.URL, Score: math.Round(p.Score*1000) / 1000}
+		found[i].Metadata.Title = p.Title
 		if a := p.document.Sections[p.section].Anchor; a != "" {
 			found[i].Path += "#" + a
 		}
