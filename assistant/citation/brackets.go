@@ -119,12 +119,7 @@ func (n *inline) escapeBlock(before int) {
 
 // leadingDigits returns how many digits a line begins with, up to the ten that
 // are too many for a list.
-func leadingDigits(line []byte) (n int) {
-	for n < min(10, len(line)) && line[n] >= '0' && line[n] <= '9' {
-		n++
-	}
-	return n
-}
+func leadingDigits(line []byte) int { return leading(line[:min(10, len(line))], "0123456789") }
 
 // withoutSpans drops the backticks of a link's text that could pair otherwise
 // than they seem to: those around a bar, which can be escaped in text but not

@@ -55,10 +55,6 @@ func (n *inline) put(b ...byte) { n.line = append(n.line, b...) }
 
 func (n *inline) puts(s string) { n.line = append(n.line, s...) }
 
-func (n *inline) endsWWW() bool {
-	return len(n.line) >= 3 && bytes.EqualFold(n.line[len(n.line)-3:], []byte("www"))
-}
-
 // begin starts a line with the part of its prefix that is text, which was
 // passed on already.
 func (n *inline) begin(prefix []byte) {

@@ -51,7 +51,7 @@ func (n *inline) endsWord(words ...string) bool {
 // dot keeps apart what looks like a host to markdown-it ("install.sh"), and
 // like "www." to marked. It waits for the word behind the dot.
 func (n *inline) dot(s []byte, whole bool) (used int) {
-	if n.endsWWW() {
+	if n.endsWord("www") {
 		n.puts(`\.`)
 		return 1
 	}
