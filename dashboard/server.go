@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -98,12 +99,7 @@ type Site struct {
 }
 
 // Label is what people call the site.
-func (s *Site) Label() string {
-	if s.Title != "" {
-		return s.Title
-	}
-	return s.Name
-}
+func (s *Site) Label() string { return cmp.Or(s.Title, s.Name) }
 
 // PageCounts are how many pages are in each state.
 type PageCounts struct {

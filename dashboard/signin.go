@@ -5,6 +5,8 @@ import (
 	"net"
 	"net/http"
 	"strings"
+
+	"github.com/caddy-docs/caddy-docs/access"
 )
 
 // cookieName is that of a session. Browsers take a cookie of this prefix only
@@ -43,9 +45,7 @@ func (q *request) insecure() bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
 	}
-	ip := net.ParseIP(strings.Trim(host, "[]"))
-	return q.TLS == nil && q.Header.Get("X-Forwarded-Proto") != "https" &&
-		host != "localhost" && !strings.HasSuffix(host, ".localhost") && (ip == nil || !ip.IsLoopback())
+	return q.TLS == nil && q.Header.Get("X-Forwarded-Proto") != "https" && !access.IsLoopback(strings.Trim(host, "[]"))
 }
 
 func (q *request) login() error {
