@@ -23,28 +23,24 @@ func Card(about About) ([]byte, error) {
 	}
 	host := strings.Split(u.Hostname(), ".")
 	slices.Reverse(host)
-	type remote struct {
-		Type string `json:"type"`
-		URL  string `json:"url"`
-	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	err = e.Encode(struct {
-		Schema      string   `json:"$schema"`
-		Name        string   `json:"name"`
-		Title       string   `json:"title"`
-		Description string   `json:"description"`
-		Version     string   `json:"version"`
-		Website     string   `json:"websiteUrl"`
-		Remotes     []remote `json:"remotes"`
+		Schema      string              `json:"$schema"`
+		Name        string              `json:"name"`
+		Title       string              `json:"title"`
+		Description string              `json:"description"`
+		Version     string              `json:"version"`
+		Website     string              `json:"websiteUrl"`
+		Remotes     []map[string]string `json:"remotes"`
 	}{
 		// The registry takes 100 characters.
 		cardSchema, strings.Join(host, ".") + "/" + about.Name, short.Runes(about.Title, 100),
 		short.Runes(cmp.Or(short.Line(about.Description), "Search and read the documentation of "+about.Title), 100),
 		cmp.Or(strings.TrimPrefix(about.Release, "v"), "0.0.0"), about.URL,
-		[]remote{{"streamable-http", about.URL + "/mcp"}},
+		[]map[string]string{{"type": "streamable-http", "url": about.URL + "/mcp"}},
 	})
 	return b.Bytes(), err
 }

@@ -42,13 +42,7 @@ type Period struct{ From, To Date }
 type Date int64
 
 // DateOf returns the day of a time.
-func DateOf(t time.Time) Date {
-	s := t.Unix()
-	if s < 0 {
-		return 0
-	}
-	return Date(s / (24 * 60 * 60))
-}
+func DateOf(t time.Time) Date { return Date(t.Unix() / (24 * 60 * 60)) }
 
 // ParseDate reads a day like 2026-11-22.
 func ParseDate(s string) (Date, error) {

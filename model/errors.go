@@ -182,9 +182,6 @@ func describe(e openai.APIError) string {
 // retryAfter reads a Retry-After header: seconds or a date. Anything else is 0.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	v := strings.TrimSpace(h.Get("Retry-After"))
-	if v == "" {
-		return 0
-	}
 	if s, err := strconv.ParseFloat(v, 64); err == nil {
 		if s > 0 && s < 1e7 {
 			return time.Duration(s * float64(time.Second))

@@ -141,13 +141,9 @@ func (e *endpoint) body(p *assistant.Prompt, maxTokens int, params parameters) (
 	}
 	if params&withTools != 0 {
 		for _, t := range p.Tools {
-			schema := json.RawMessage(t.Parameters)
-			if len(schema) == 0 {
-				schema = json.RawMessage(`{"type":"object","properties":{}}`)
-			}
 			r.Tools = append(r.Tools, openai.Tool{
 				Type:     openai.ToolTypeFunction,
-				Function: &openai.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: schema},
+				Function: &openai.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: json.RawMessage(t.Parameters)},
 			})
 		}
 	}
