@@ -24,17 +24,17 @@ func auditTrail(q *request) error {
 // audit records what the visitor does with a conversation of the site. Nothing
 // is read or erased unless it can be recorded.
 func (q *request) audit(store *insights.Store, what, target string) error {
-	return q.stored(store.AddAudit(q.Context(), insights.Audit{Scope: q.scope(), Who: q.visitor.Name, What: what, Target: target}))
+	return q.stored(store.AddAudit(q.Context(), insights.Audit{Scope: q.scope(), Who: q.Visitor.Name, What: what, Target: target}))
 }
 
 // auditKey records what the visitor does with a key. Keys can be created and
 // revoked even while nothing can be recorded; the log has an entry in any case.
 func (q *request) auditKey(what, id string) {
-	q.d.log.Info(what, "key", id, "organization", q.site.Organization, "by", q.visitor.Name)
+	q.d.log.Info(what, "key", id, "organization", q.Site.Organization, "by", q.Visitor.Name)
 	store, err := q.d.server.Insights(q.Context())
 	if err == nil {
-		in := insights.Scope{Organization: q.site.Organization}
-		err = store.AddAudit(q.Context(), insights.Audit{Scope: in, Who: q.visitor.Name, What: what, Target: id})
+		in := insights.Scope{Organization: q.Site.Organization}
+		err = store.AddAudit(q.Context(), insights.Audit{Scope: in, Who: q.Visitor.Name, What: what, Target: id})
 	}
 	if err != nil {
 		q.d.log.Warn("the audit trail lacks an entry", "what", what, "key", id, "error", err)

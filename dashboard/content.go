@@ -34,11 +34,11 @@ func content(q *request) error {
 	if q.invalid != nil {
 		return q.invalid
 	}
-	found, err := q.d.server.Pages(q.Context(), q.site.Name)
+	found, err := q.d.server.Pages(q.Context(), q.Site.Name)
 	if err != nil && !errors.Is(err, retrieval.ErrNotReady) {
 		return err
 	}
-	query, index := q.URL.Query(), &q.site.Index
+	query, index := q.URL.Query(), &q.Site.Index
 	data := struct {
 		Ready       bool
 		Total       int // of the filter
@@ -59,11 +59,11 @@ func content(q *request) error {
 		data.States[p.State]++
 		// A locked page is shown by its address: the visitor may not be among
 		// its readers.
-		if p.State == "locked" && !q.visitor.Admin {
+		if p.State == "locked" && !q.Visitor.Admin {
 			p.Title = ""
 		}
 		if (data.State == "" || p.State == data.State) && (find == "" || strings.Contains(strings.ToLower(p.Title+"\n"+p.URL), find)) {
-			p.Edit = q.site.edit(&p)
+			p.Edit = q.Site.edit(&p)
 			list = append(list, p)
 		}
 	}
@@ -90,7 +90,7 @@ type brokenLink struct {
 // of pages that are not public, and those to sections of such pages: the visitor
 // may not be among their readers.
 func (q *request) brokenLinks(pages []Page) (broken []brokenLink) {
-	report := q.d.server.Links(q.site.Name)
+	report := q.d.server.Links(q.Site.Name)
 	if report == nil {
 		return nil
 	}
@@ -101,10 +101,10 @@ func (q *request) brokenLinks(pages []Page) (broken []brokenLink) {
 	for i := range report.Broken {
 		b := &report.Broken[i]
 		from, to := byName[b.Name], byName[b.To]
-		if from == nil || !q.visitor.Admin && (from.State != "public" || to != nil && to.State != "public") {
+		if from == nil || !q.Visitor.Admin && (from.State != "public" || to != nil && to.State != "public") {
 			continue
 		}
-		broken = append(broken, brokenLink{b, q.site.edit(from)})
+		broken = append(broken, brokenLink{b, q.Site.edit(from)})
 	}
 	return broken
 }

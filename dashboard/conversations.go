@@ -79,7 +79,7 @@ func conversation(q *request) error {
 	}{Thread: q.params["thread"]}
 	what := "conversation read"
 	if q.URL.Query().Get("show") != "" {
-		if q.visitor.In(q.site.Organization) < Member {
+		if q.Visitor.In(q.Site.Organization) < Member {
 			return fail(http.StatusForbidden, "What is masked is shown to members of the organization.")
 		}
 		q.unmasked, what = true, "conversation shown unmasked"
@@ -114,7 +114,7 @@ func eraseConversation(q *request) error {
 	if err := q.audit(store, "conversation erased", thread); err != nil {
 		return err
 	}
-	if _, err := q.d.server.Erase(q.Context(), q.site.Name, insights.Erasure{Thread: thread}); err != nil {
+	if _, err := q.d.server.Erase(q.Context(), q.Site.Name, insights.Erasure{Thread: thread}); err != nil {
 		return fmt.Errorf("erasing a conversation: %w", err)
 	}
 	return q.redirect(q.at("conversations"), nil)
@@ -135,7 +135,7 @@ func (q *request) transcript(thread string) ([]Answer, error) {
 	if err != nil {
 		return nil, q.stored(err)
 	}
-	kept, err := q.d.server.Conversation(q.Request, q.site.Name, thread)
+	kept, err := q.d.server.Conversation(q.Request, q.Site.Name, thread)
 	if err != nil {
 		return nil, fmt.Errorf("reading a conversation: %w", err)
 	}
@@ -156,14 +156,14 @@ func (q *request) transcript(thread string) ([]Answer, error) {
 		}
 		// What follows a locked answer may repeat it.
 		locked = locked || a.Locked
-		if a.Locked = locked && !q.visitor.Admin; a.Locked {
+		if a.Locked = locked && !q.Visitor.Admin; a.Locked {
 			a.Text = ""
 		}
 		if question, text := insights.Redact(a.Question), insights.Redact(a.Text); !q.unmasked {
 			a.Masked = question != a.Question || text != a.Text
 			a.Question, a.Text = question, text
 		}
-		if a.HTML, err = q.site.rendered(a.Text); err != nil {
+		if a.HTML, err = q.Site.rendered(a.Text); err != nil {
 			return nil, err
 		}
 	}

@@ -38,24 +38,25 @@ func New(s Server, logins *Logins, log *slog.Logger) *Dashboard {
 	}
 }
 
-// request is a request for a page.
+// request is a request for a page. Templates see its exported fields.
 type request struct {
 	*http.Request
 	w        http.ResponseWriter
 	d        *Dashboard
 	base     string
-	visitor  *Visitor
-	sites    []Site // that the visitor may see
-	site     *Site  // nil for pages that are not of one site
 	params   map[string]string
 	page     string
-	unmasked bool            // addresses and secrets in conversations are shown
-	shown    insights.Period // that the page is about
-	dated    bool            // the visitor chose its first and last day
-	invalid  error           // of the first parameter that is refused
-	format   string          // csv or json if the visitor asks for a table as a file
-	rows     any             // of the page's table
-	pager    pager
+	unmasked bool   // addresses and secrets in conversations are shown
+	invalid  error  // of the first parameter that is refused
+	format   string // csv or json if the visitor asks for a table as a file
+
+	Visitor *Visitor
+	Sites   []Site          // that the visitor may see
+	Site    *Site           // nil for pages that are not of one site
+	Period  insights.Period // that the page is about
+	Dated   bool            // the visitor chose its first and last day
+	Rows    any             // of the page's table
+	Pager   pager           // the place in it
 }
 
 // maxForm bounds the body of a form.
@@ -67,7 +68,7 @@ const maxForm = 64 << 10
 // itself. A stranger gets the assets and, at any address, the page to sign in.
 func (d *Dashboard) Serve(w http.ResponseWriter, r *http.Request, base string, visitor *Visitor) {
 	setHeader(w.Header())
-	q := &request{Request: r, w: w, d: d, base: base, visitor: visitor}
+	q := &request{Request: r, w: w, d: d, base: base, Visitor: visitor}
 	if err := q.serve(); err != nil {
 		q.fail(err)
 	}
@@ -86,13 +87,13 @@ func (q *request) serve() error {
 			return fail(http.StatusBadRequest, "The form is too large or can't be read.")
 		}
 	}
-	if q.visitor == nil || !q.visitor.Known() {
+	if q.Visitor == nil || !q.Visitor.Known() {
 		v, err := q.session()
 		if err != nil {
 			return err
 		}
 		if v != nil {
-			q.visitor = v
+			q.Visitor = v
 		}
 	}
 	switch q.URL.Path {
@@ -101,10 +102,10 @@ func (q *request) serve() error {
 	case logoutPath:
 		return q.logout()
 	}
-	if q.visitor == nil {
+	if q.Visitor == nil {
 		return q.signIn(http.StatusUnauthorized, "")
 	}
-	q.sites = slices.DeleteFunc(q.d.server.Sites(), func(s Site) bool { return q.visitor.In(s.Organization) == Nobody })
+	q.Sites = slices.DeleteFunc(q.d.server.Sites(), func(s Site) bool { return q.Visitor.In(s.Organization) == Nobody })
 	if q.URL.Path == "/" || q.URL.Path == "" {
 		return q.front()
 	}
@@ -116,8 +117,8 @@ func (q *request) front() error {
 	if q.Method != http.MethodGet && q.Method != http.MethodHead {
 		return notAllowed(http.MethodGet)
 	}
-	if len(q.sites) == 1 {
-		return q.redirect("/"+q.sites[0].Organization+"/"+q.sites[0].Name, nil)
+	if len(q.Sites) == 1 {
+		return q.redirect("/"+q.Sites[0].Organization+"/"+q.Sites[0].Name, nil)
 	}
 	return overviewOfSites(q)
 }
@@ -130,11 +131,11 @@ func (q *request) route() error {
 	if len(parts) < 2 {
 		return errNotFound
 	}
-	i := slices.IndexFunc(q.sites, func(s Site) bool { return s.Organization == parts[0] && s.Name == parts[1] })
+	i := slices.IndexFunc(q.Sites, func(s Site) bool { return s.Organization == parts[0] && s.Name == parts[1] })
 	if i < 0 {
 		return errNotFound
 	}
-	q.site = &q.sites[i]
+	q.Site = &q.Sites[i]
 	var methods []string
 	for _, r := range routes {
 		params, ok := r.match(parts[2:])
@@ -148,8 +149,8 @@ func (q *request) route() error {
 		if slash && r.method == http.MethodGet {
 			return q.redirect(path, nil)
 		}
-		if r.role == Nobody || q.visitor.In(q.site.Organization) < r.role {
-			has := q.visitor.In(q.site.Organization)
+		if r.role == Nobody || q.Visitor.In(q.Site.Organization) < r.role {
+			has := q.Visitor.In(q.Site.Organization)
 			return fail(http.StatusForbidden, fmt.Sprintf("Your role in this organization is %s; this takes %s.", has, r.role))
 		}
 		q.params, q.page = params, r.page()
@@ -172,7 +173,7 @@ func (q *request) redirect(path string, values url.Values) error {
 
 // at is the path of a page of the site.
 func (q *request) at(page string) string {
-	return strings.TrimSuffix("/"+q.site.Organization+"/"+q.site.Name+"/"+page, "/")
+	return strings.TrimSuffix("/"+q.Site.Organization+"/"+q.Site.Name+"/"+page, "/")
 }
 
 // failure is an error that the visitor reads.

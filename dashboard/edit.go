@@ -21,9 +21,9 @@ func (s *Site) edit(p *Page) string {
 // edits are the addresses at which pages are edited, by the names of the pages.
 func (q *request) edits() (map[string]string, error) {
 	edits := map[string]string{}
-	pages, err := q.d.server.Pages(q.Context(), q.site.Name)
+	pages, err := q.d.server.Pages(q.Context(), q.Site.Name)
 	for i := range pages {
-		edits[pages[i].Name] = q.site.edit(&pages[i])
+		edits[pages[i].Name] = q.Site.edit(&pages[i])
 	}
 	return edits, err
 }

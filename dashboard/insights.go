@@ -49,10 +49,10 @@ func (q *request) stored(err error) error {
 
 // scope is the site, for queries.
 func (q *request) scope() insights.Scope {
-	if q.site == nil {
+	if q.Site == nil {
 		return insights.Scope{}
 	}
-	return insights.Scope{Organization: q.site.Organization, Site: q.site.Name}
+	return insights.Scope{Organization: q.Site.Organization, Site: q.Site.Name}
 }
 
 // refuse keeps the first error of a parameter, for insights.
@@ -69,11 +69,11 @@ func (q *request) period() insights.Period {
 	if from, to := values.Get("from"), values.Get("to"); from != "" || to != "" {
 		first, err := insights.ParseDate(from)
 		last, errTo := insights.ParseDate(to)
-		q.shown, q.dated = insights.Period{From: first, To: last}, true
-		if n := q.shown.Days(); err != nil || errTo != nil || n < 1 || n > maxPeriod {
+		q.Period, q.Dated = insights.Period{From: first, To: last}, true
+		if n := q.Period.Days(); err != nil || errTo != nil || n < 1 || n > maxPeriod {
 			q.refuse("from and to must be days such as 2026-11-24, the first not after the last, and at most 366.")
 		}
-		return q.shown
+		return q.Period
 	}
 	n := defaultPeriod
 	if text := values.Get("days"); text != "" {
@@ -82,8 +82,8 @@ func (q *request) period() insights.Period {
 			q.refuse("days must be 7, 30 or 90.")
 		}
 	}
-	q.shown = insights.LastDays(n, time.Now())
-	return q.shown
+	q.Period = insights.LastDays(n, time.Now())
+	return q.Period
 }
 
 // choice reads a parameter that has one of some values. The first is the
@@ -148,7 +148,7 @@ func link(path string, values url.Values, pairs ...string) string {
 
 // With is the address of this page with other parameters. A list begins again
 // unless its place is given.
-func (v *view) With(pairs ...string) string { return link(v.q.base+v.q.URL.Path, v.Keep(), pairs...) }
+func (v *view) With(pairs ...string) string { return link(v.base+v.URL.Path, v.Keep(), pairs...) }
 
 // Query is the address of a page of the site with parameters.
 func (v *view) Query(page string, pairs ...string) string {
@@ -156,12 +156,12 @@ func (v *view) Query(page string, pairs ...string) string {
 }
 
 // Back are the parameters of this page, for forms that lead back to it.
-func (v *view) Back() string { return v.q.URL.RawQuery }
+func (v *view) Back() string { return v.URL.RawQuery }
 
 // Keep returns the parameters of this page, except those of a place in its
 // list.
 func (v *view) Keep() url.Values {
-	values := v.q.URL.Query()
+	values := v.URL.Query()
 	for _, name := range []string{"page", "before", "format", "did"} {
 		values.Del(name)
 	}

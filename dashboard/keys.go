@@ -104,7 +104,7 @@ func organizationKeys(q *request) ([]*access.Key, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing the keys: %w", err)
 	}
-	all = slices.DeleteFunc(slices.Clone(all), func(k *access.Key) bool { return k.Organization != q.site.Organization })
+	all = slices.DeleteFunc(slices.Clone(all), func(k *access.Key) bool { return k.Organization != q.Site.Organization })
 	slices.SortStableFunc(all, func(a, b *access.Key) int { return b.Created.Compare(a.Created) })
 	return all, nil
 }
@@ -117,8 +117,8 @@ func keyUse(q *request, now time.Time) map[string][]int64 {
 		return nil
 	}
 	p, use := insights.LastDays(useDays, now), map[string][]int64{}
-	for _, s := range q.sites {
-		if s.Organization != q.site.Organization {
+	for _, s := range q.Sites {
+		if s.Organization != q.Site.Organization {
 			continue
 		}
 		days, err := store.KeyUse(q.Context(), insights.Scope{Organization: s.Organization, Site: s.Name}, p)
@@ -162,7 +162,7 @@ func createKey(q *request) error {
 		return refuse(errors.New("choose one of the expiries"))
 	}
 	for _, name := range form.Sites {
-		if !slices.ContainsFunc(q.sites, func(s Site) bool { return s.Organization == q.site.Organization && s.Name == name }) {
+		if !slices.ContainsFunc(q.Sites, func(s Site) bool { return s.Organization == q.Site.Organization && s.Name == name }) {
 			return refuse(errors.New("choose sites of the organization"))
 		}
 	}
@@ -172,7 +172,7 @@ func createKey(q *request) error {
 		return refuse(err)
 	}
 	secret, made, err := access.Make(access.Key{
-		Name: form.Name, Organization: q.site.Organization, Sites: form.Sites, Expires: expires,
+		Name: form.Name, Organization: q.Site.Organization, Sites: form.Sites, Expires: expires,
 		Origins: strings.FieldsFunc(form.Origins, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\r' || r == '\t' }),
 	}, now)
 	if err != nil {
@@ -193,10 +193,10 @@ func createKey(q *request) error {
 
 // describe sets what is pasted next for a new key.
 func describe(q *request, data *keysData) {
-	site, k := q.site, data.Created
+	site, k := q.Site, data.Created
 	if len(k.Sites) > 0 && !slices.Contains(k.Sites, site.Name) {
-		i := slices.IndexFunc(q.sites, func(s Site) bool { return s.Organization == site.Organization && s.Name == k.Sites[0] })
-		site = &q.sites[i]
+		i := slices.IndexFunc(q.Sites, func(s Site) bool { return s.Organization == site.Organization && s.Name == k.Sites[0] })
+		site = &q.Sites[i]
 	}
 	base := site.API
 	if u, err := url.Parse(base); err != nil || u.Host == "" {

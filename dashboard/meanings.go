@@ -37,7 +37,7 @@ func (q *request) meanings(store *insights.Store, query insights.Query) ([]meani
 	}
 	vectors, err := q.vectors(gaps)
 	if err != nil {
-		q.d.log.Error("questions can't be embedded", "site", q.site.Name, "error", err)
+		q.d.log.Error("questions can't be embedded", "site", q.Site.Name, "error", err)
 		return nil, fail(http.StatusServiceUnavailable, "The embedder does not respond, so questions can't be grouped by meaning. On the server, caddy docs doctor says why.")
 	}
 	var found []meaning
@@ -55,7 +55,7 @@ func (q *request) meanings(store *insights.Store, query insights.Query) ([]meani
 				m.Last = g.Last
 			}
 		}
-		m.Issue = q.site.issue(m.Questions, m.Asked, m.Pages, "")
+		m.Issue = q.Site.issue(m.Questions, m.Asked, m.Pages, "")
 		found = append(found, m)
 	}
 	slices.SortStableFunc(found, func(a, b meaning) int { return int(b.Asked - a.Asked) })
@@ -65,7 +65,7 @@ func (q *request) meanings(store *insights.Store, query insights.Query) ([]meani
 // vectors are those of the questions' subjects. Each is embedded once.
 func (q *request) vectors(gaps []insights.Gap) ([][]float32, error) {
 	vectors, missing, places := make([][]float32, len(gaps)), []string{}, []int{}
-	subjectOf := q.site.subjects()
+	subjectOf := q.Site.subjects()
 	for i, g := range gaps {
 		subject := subjectOf(g.Wording)
 		if known, ok := q.d.vectors.Get(subject); ok {
@@ -77,7 +77,7 @@ func (q *request) vectors(gaps []insights.Gap) ([][]float32, error) {
 	if len(missing) == 0 {
 		return vectors, nil
 	}
-	made, err := q.d.server.Vectors(q.Context(), q.site.Name, missing)
+	made, err := q.d.server.Vectors(q.Context(), q.Site.Name, missing)
 	if err == nil && len(made) != len(missing) {
 		err = fmt.Errorf("%d vectors for %d questions", len(made), len(missing))
 	}

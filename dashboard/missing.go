@@ -28,7 +28,7 @@ func missing(q *request) error {
 	if err != nil {
 		return err
 	}
-	pages, err := q.d.server.Pages(q.Context(), q.site.Name)
+	pages, err := q.d.server.Pages(q.Context(), q.Site.Name)
 	if err != nil && !errors.Is(err, retrieval.ErrNotReady) {
 		return err
 	}
@@ -46,7 +46,7 @@ func missing(q *request) error {
 	read := func(ctx context.Context, in insights.Scope, query insights.Query) (all []missingPage, err error) {
 		found, err := store.Missing(ctx, in, query)
 		for i := range found {
-			m := missingPage{found[i], q.d.server.Former(q.site.Name, found[i].Path), links[strings.Trim(found[i].Path, "/")]}
+			m := missingPage{found[i], q.d.server.Former(q.Site.Name, found[i].Path), links[strings.Trim(found[i].Path, "/")]}
 			q.hideLocked(&m, public)
 			all = append(all, m)
 		}
@@ -71,10 +71,10 @@ func missing(q *request) error {
 // hideLocked removes what only administrators see: pages that are not known to
 // be public. The visitor may not be among their readers.
 func (q *request) hideLocked(m *missingPage, public map[string]bool) {
-	if q.visitor.Admin {
+	if q.Visitor.Admin {
 		return
 	}
-	open := func(path string) bool { return public[q.d.server.PageAt(q.site.Name, path)] }
+	open := func(path string) bool { return public[q.d.server.PageAt(q.Site.Name, path)] }
 	var from []insights.Requests
 	for _, f := range m.From {
 		if !strings.HasPrefix(f.Name, "/") || open(f.Name) {

@@ -20,8 +20,8 @@ func overview(q *request) error {
 		// Off is set where nothing is recorded, Lost where the store does not
 		// respond.
 		Off, Lost bool
-	}{Problems: slices.Clone(q.site.Problems)}
-	if !q.visitor.Admin {
+	}{Problems: slices.Clone(q.Site.Problems)}
+	if !q.Visitor.Admin {
 		data.Problems = slices.DeleteFunc(data.Problems, func(p Problem) bool { return p.Admin })
 	}
 	p := q.period()
@@ -63,8 +63,8 @@ func overview(q *request) error {
 
 // refresh looks for changes of the pages.
 func refresh(q *request) error {
-	if err := q.d.server.RefreshSoon(q.site.Name); err != nil {
-		return fmt.Errorf("refreshing %s: %w", q.site.Name, err)
+	if err := q.d.server.RefreshSoon(q.Site.Name); err != nil {
+		return fmt.Errorf("refreshing %s: %w", q.Site.Name, err)
 	}
 	return q.redirect(q.at(""), nil)
 }
@@ -98,8 +98,8 @@ func overviewOfSites(q *request) error {
 		unanswered int64
 	}
 	var sum insights.Overview
-	rows := make([]siteRow, len(q.sites))
-	for i, s := range q.sites {
+	rows := make([]siteRow, len(q.Sites))
+	for i, s := range q.Sites {
 		o := counts[insights.Scope{Organization: s.Organization, Site: s.Name}]
 		rows[i] = siteRow{s, numbers(o), o.No + o.Partly}
 		sum.Add(&o.Counts)

@@ -17,7 +17,6 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/short"
 )
 
@@ -100,31 +99,15 @@ func (q *request) asset(path string) error {
 
 // view is what templates get.
 type view struct {
-	Title   string
-	Visitor *Visitor
-	Site    *Site
-	Sites   []Site
-	// Data is the page's own.
-	Data any
-	// Period is the days that the page is about. Dated says that the visitor
-	// chose the first and the last.
-	Period insights.Period
-	Dated  bool
-	// Rows are those of the page's table, Pager the place in it.
-	Rows  any
-	Pager pager
-
-	q *request
+	*request
+	Title string
+	Data  any // the page's own
 }
 
 // render writes a page. Nothing is sent if its template fails.
 func (q *request) render(status int, name, title string, data any) error {
 	var b bytes.Buffer
-	v := &view{
-		Title: title, Visitor: q.visitor, Site: q.site, Sites: q.sites, Data: data, Period: q.shown, Dated: q.dated,
-		Rows: q.rows, Pager: q.pager, q: q,
-	}
-	if err := pages[name].Execute(&b, v); err != nil {
+	if err := pages[name].Execute(&b, &view{q, title, data}); err != nil {
 		return fmt.Errorf("rendering %s: %w", name, err)
 	}
 	q.write(status, "text/html; charset=utf-8", b.Bytes())
@@ -153,16 +136,16 @@ func (q *request) write(status int, contentType string, body []byte) {
 }
 
 // To is the address of a path of the dashboard.
-func (v *view) To(path string) string { return v.q.base + path }
+func (v *view) To(path string) string { return v.base + path }
 
 // At is the address of a page of the site.
-func (v *view) At(parts ...string) string { return v.q.base + v.q.at(strings.Join(parts, "/")) }
+func (v *view) At(parts ...string) string { return v.base + v.at(strings.Join(parts, "/")) }
 
 // Of is the address of a site.
-func (v *view) Of(s Site) string { return v.q.base + "/" + s.Organization + "/" + s.Name }
+func (v *view) Of(s Site) string { return v.base + "/" + s.Organization + "/" + s.Name }
 
 // Asset is the address of a file.
-func (v *view) Asset(name string) string { return v.q.base + own + "assets/" + version + "/" + name }
+func (v *view) Asset(name string) string { return v.base + own + "assets/" + version + "/" + name }
 
 // May reports whether the visitor has a role at the site.
 func (v *view) May(role string) bool {
@@ -186,7 +169,7 @@ func (v *view) Organizations() bool {
 }
 
 // Page is the page in the navigation that this one belongs to.
-func (v *view) Page() string { return v.q.page }
+func (v *view) Page() string { return v.page }
 
 // functions are those of templates.
 var functions = template.FuncMap{

@@ -50,7 +50,7 @@ func (q *request) insecure() bool {
 
 func (q *request) login() error {
 	if q.Method != http.MethodPost {
-		if q.visitor != nil {
+		if q.Visitor != nil {
 			return q.redirect("/", nil)
 		}
 		return q.signIn(http.StatusOK, "")

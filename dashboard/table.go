@@ -71,23 +71,23 @@ func (t table[T]) page(q *request, query insights.Query, read reader[T]) error {
 	before := &query.Before
 	switch _, err := fmt.Sscanf(q.URL.Query().Get("before"), "%d.%d", &before.At, &before.ID); {
 	case t.at != nil && err == nil:
-		q.pager.Before = []string{"before", ""}
+		q.Pager.Before = []string{"before", ""}
 	case t.at != nil:
 		*before = insights.Cursor{}
 	case n > 1:
-		q.pager.Before = []string{"page", strconv.Itoa(n - 1)}
+		q.Pager.Before = []string{"page", strconv.Itoa(n - 1)}
 	}
 	query.Limit, query.Offset = rowsAtOnce+1, (n-1)*rowsAtOnce // one more: is there a next page?
 	rows, err := read(q.Context(), q.scope(), query)
 	if len(rows) > rowsAtOnce {
 		rows = rows[:rowsAtOnce]
-		q.pager.Next = []string{"page", strconv.Itoa(n + 1)}
+		q.Pager.Next = []string{"page", strconv.Itoa(n + 1)}
 		if t.at != nil {
 			last := t.at(&rows[rowsAtOnce-1])
-			q.pager.Next = []string{"before", fmt.Sprintf("%d.%d", last.At, last.ID)}
+			q.Pager.Next = []string{"before", fmt.Sprintf("%d.%d", last.At, last.ID)}
 		}
 	}
-	q.rows = rows
+	q.Rows = rows
 	return q.stored(err)
 }
 
@@ -116,7 +116,7 @@ func (t table[T]) export(q *request, name string, query insights.Query, read rea
 	if err := write(&body, rows); err != nil {
 		return fmt.Errorf("writing %s as %s: %w", name, q.format, err)
 	}
-	file := q.site.Name + "-" + name + "-" + time.Now().UTC().Format(time.DateOnly) + "." + q.format
+	file := q.Site.Name + "-" + name + "-" + time.Now().UTC().Format(time.DateOnly) + "." + q.format
 	q.w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", file))
 	q.write(http.StatusOK, contentType, body.Bytes())
 	return nil

@@ -48,7 +48,7 @@ func try(q *request) error {
 	case !data.bounded():
 		err = fmt.Errorf("%w: at most 1,000 characters are possible", ErrRefused)
 	case data.Query != "":
-		data.Results, data.Total, err = q.d.server.Search(q.Context(), q.site.Name, data.Query)
+		data.Results, data.Total, err = q.d.server.Search(q.Context(), q.Site.Name, data.Query)
 		data.Searched = err == nil
 	case data.Question != "":
 		err = explain(q, data)
@@ -76,10 +76,10 @@ func tryAnswer(q *request) error {
 		err = fmt.Errorf("%w: at most 1,000 characters are possible", ErrRefused)
 	default:
 		if err = explain(q, data); err == nil {
-			data.Result, err = q.d.server.Ask(q.Context(), q.site.Name, data.Question)
+			data.Result, err = q.d.server.Ask(q.Context(), q.Site.Name, data.Question)
 		}
 		if err == nil && data.Result != nil {
-			data.Answer, err = q.site.rendered(data.Result.Answer)
+			data.Answer, err = q.Site.rendered(data.Result.Answer)
 		}
 	}
 	return tryPage(q, data, err)
@@ -94,7 +94,7 @@ func (d *tryData) bounded() bool {
 }
 
 func explain(q *request, data *tryData) (err error) {
-	if data.Explanation, err = q.d.server.Explain(q.Context(), q.site.Name, data.Question); err != nil {
+	if data.Explanation, err = q.d.server.Explain(q.Context(), q.Site.Name, data.Question); err != nil {
 		return err
 	}
 	for _, m := range data.Explanation.Prompt {

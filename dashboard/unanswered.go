@@ -65,8 +65,8 @@ func gap(q *request) error {
 	if err != nil {
 		return err
 	}
-	q.shown = insights.LastDays(maxPeriod, time.Now())
-	found, err := store.Unanswered(q.Context(), q.scope(), insights.Query{Period: q.shown, Group: group, Limit: 1})
+	q.Period = insights.LastDays(maxPeriod, time.Now())
+	found, err := store.Unanswered(q.Context(), q.scope(), insights.Query{Period: q.Period, Group: group, Limit: 1})
 	if err != nil {
 		return q.stored(err)
 	}
@@ -96,7 +96,7 @@ func gap(q *request) error {
 		}
 	}
 	if q.URL.Query().Get("again") != "" {
-		data.Again, err = q.d.server.Explain(q.Context(), q.site.Name, short.Runes(data.Wording, maxTry-1))
+		data.Again, err = q.d.server.Explain(q.Context(), q.Site.Name, short.Runes(data.Wording, maxTry-1))
 		switch {
 		case errors.Is(err, retrieval.ErrNotReady):
 			data.Problem = "The index of this site is being built. Ask again in a few seconds."
@@ -113,7 +113,7 @@ func gap(q *request) error {
 	if data.Answer != nil {
 		answer = data.Answer.Text
 	}
-	data.Issue = q.site.issue([]string{data.Wording}, data.Asked, data.Pages, answer)
+	data.Issue = q.Site.issue([]string{data.Wording}, data.Asked, data.Pages, answer)
 	return q.render(http.StatusOK, "gap", "Unanswered question", data)
 }
 
