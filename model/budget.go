@@ -82,13 +82,12 @@ func NewBudget(ctx context.Context, site string, l Limit, s store.Store, log *sl
 
 func (b *Budget) windowAt(t time.Time) time.Time { return t.UTC().Truncate(b.limit.Per) }
 
-// Ticket is a reservation. Spend or Cancel must be called, even if the reply
-// failed; only the first call counts. A nil Ticket can be settled.
+// Ticket is a reservation. Spend or Cancel must be called once, even if the reply
+// failed.
 type Ticket struct {
 	b      *Budget
 	window time.Time
 	tokens int64
-	once   sync.Once
 }
 
 // Take reserves a request of at most tokens, prompt and answer together. It
@@ -107,38 +106,23 @@ func (b *Budget) Take(tokens int64) *Ticket {
 	return &Ticket{b: b, window: b.window, tokens: tokens}
 }
 
-// Spend settles the reservation with the tokens that the reply cost; below 0 if
-// the model didn't count them, and the whole reservation is spent.
-func (t *Ticket) Spend(tokens int64) {
-	if t == nil {
-		return
-	}
-	if tokens < 0 {
-		tokens = t.tokens
-	}
-	t.settle(amount{tokens, 1})
-}
+// Spend settles the reservation with the tokens that the reply cost.
+func (t *Ticket) Spend(tokens int64) { t.settle(amount{tokens, 1}) }
 
 // Cancel returns the reservation: no model was asked.
-func (t *Ticket) Cancel() {
-	if t != nil {
-		t.settle(amount{})
-	}
-}
+func (t *Ticket) Cancel() { t.settle(amount{}) }
 
 func (t *Ticket) settle(a amount) {
-	t.once.Do(func() {
-		b := t.b
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		defer b.startSync()
-		b.startWindow()
-		if t.window.Equal(b.window) {
-			b.reserved = b.reserved.plus(amount{-t.tokens, -1})
-		}
-		// A reply that began in an earlier window counts in this one.
-		b.spent = b.spent.plus(a)
-	})
+	b := t.b
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	defer b.startSync()
+	b.startWindow()
+	if t.window.Equal(b.window) {
+		b.reserved = b.reserved.plus(amount{-t.tokens, -1})
+	}
+	// A reply that began in an earlier window counts in this one.
+	b.spent = b.spent.plus(a)
 }
 
 // Left returns what is left of the limit in this window (-1 for no such limit),

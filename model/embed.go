@@ -199,10 +199,9 @@ func (e *Embedder) once(ctx context.Context, texts []string) ([][]float32, error
 
 // request sends a request and decodes the answer.
 func (e *Embedder) request(ctx context.Context, texts []string) (answer openai.EmbeddingResponse, err error) {
-	body, err := json.Marshal(openai.EmbeddingRequest{Model: openai.EmbeddingModel(e.o.Model), Input: texts, Dimensions: e.o.Dimensions})
-	if err != nil {
-		return answer, err
-	}
+	body, _ := json.Marshal(openai.EmbeddingRequest{ // can't fail
+		Model: openai.EmbeddingModel(e.o.Model), Input: texts, Dimensions: e.o.Dimensions,
+	})
 	resp, err := e.endpoint.do(ctx, http.MethodPost, "/embeddings", body)
 	if err != nil {
 		return answer, e.endpoint.failTransport(Unreachable, err)

@@ -126,11 +126,7 @@ func (e *endpoint) do(ctx context.Context, method, path string, body []byte) (*h
 func (e *endpoint) ask(ctx context.Context, p *assistant.Prompt, maxTokens int) (*http.Response, error) {
 	params := parameters(e.parameters.Load())
 	for {
-		body, err := e.body(p, maxTokens, params)
-		if err != nil {
-			return nil, e.fail(BadRequest, "encoding the request: %v", err)
-		}
-		resp, err := e.do(ctx, http.MethodPost, "/chat/completions", body)
+		resp, err := e.do(ctx, http.MethodPost, "/chat/completions", e.body(p, maxTokens, params))
 		if err != nil {
 			return nil, err
 		}

@@ -118,7 +118,7 @@ func (p parameters) without(status int, refusal []byte, tools bool) parameters {
 }
 
 // body encodes a request. maxTokens is 0 for no limit.
-func (e *endpoint) body(p *assistant.Prompt, maxTokens int, params parameters) ([]byte, error) {
+func (e *endpoint) body(p *assistant.Prompt, maxTokens int, params parameters) []byte {
 	var r request
 	r.Model, r.Stream = e.Model, true
 	if params&withUsage != 0 {
@@ -166,5 +166,6 @@ func (e *endpoint) body(p *assistant.Prompt, maxTokens int, params parameters) (
 		}
 		r.Messages[i] = out
 	}
-	return json.Marshal(r)
+	body, _ := json.Marshal(r) // can't fail: the schemas of tools are constants
+	return body
 }
