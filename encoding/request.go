@@ -33,13 +33,8 @@ const (
 	maxAttachments = 20     // of one message
 )
 
-// Version is one of the two generations of messages.
-type Version int
-
-const (
-	V1 Version = iota + 1
-	V2
-)
+// The two generations of messages.
+const V1, V2 = 1, 2
 
 // message is a message of either version. What only one of them reads, and what
 // applications may fill with anything, is decoded later.
@@ -72,7 +67,7 @@ type part struct {
 // if the body is invalid. Unknown parts and fields are ignored, and so are
 // unknown roles in v2, since newer clients send them. Clients of releases 4.0
 // and 4.1 send no parts; the text is then the content.
-func DecodeRequest(body []byte, version Version) (*reply.Request, error) {
+func DecodeRequest(body []byte, version int) (*reply.Request, error) {
 	var b struct {
 		Fingerprint string         `json:"fp"`
 		Messages    *[]message     `json:"messages"`
@@ -188,7 +183,7 @@ func validThreadID(id string) bool {
 
 // read returns what is used of a message; known is false for roles that are
 // ignored.
-func (m *message) read(version Version, path string) (out *reply.Message, known bool, err error) {
+func (m *message) read(version int, path string) (out *reply.Message, known bool, err error) {
 	out = &reply.Message{ID: short.Runes(m.ID, maxName)}
 	switch m.Role {
 	case "user":
@@ -264,7 +259,7 @@ func (m *message) readV1(out *reply.Message, path string) error {
 
 // threadID returns the thread that a reply of ours named: in an annotation in
 // v1, in the metadata in v2. Applications may add both of any kind.
-func (m *message) threadID(version Version) (id string) {
+func (m *message) threadID(version int) (id string) {
 	if version == V2 {
 		return text(field(m.Metadata, "threadId"), maxName)
 	}

@@ -101,7 +101,7 @@ func (a *Assistant) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddy
 			w.Header().Set("Link", "<"+v2+`>; rel="successor-version"`)
 		}
 	}
-	req, err := encoding.DecodeRequest(body, encoding.Version(e.version))
+	req, err := encoding.DecodeRequest(body, e.version)
 	if err != nil {
 		return badRequest(err)
 	}

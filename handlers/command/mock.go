@@ -137,7 +137,7 @@ func mockOperation(w http.ResponseWriter, r *http.Request, path string, response
 }
 
 // mockReply streams a reply of the kind that the question names.
-func mockReply(w http.ResponseWriter, version encoding.Version, question string) {
+func mockReply(w http.ResponseWriter, version int, question string) {
 	w.Header().Set("X-Thread-Id", "thread_mock")
 	w.Header().Set("X-Thread-Key", "anonymous")
 	flush := http.NewResponseController(w).Flush
