@@ -114,10 +114,7 @@ func (l *Logins) Code(ctx context.Context, organization, name string) (string, e
 	if name == "" {
 		name = cmp.Or(organization, "admin") + "-" + strings.ToLower(text[:4])
 	}
-	data, err := json.Marshal(code{name, organization, l.now().Add(CodeTTL).UTC()})
-	if err != nil {
-		return "", err
-	}
+	data, _ := json.Marshal(code{name, organization, l.now().Add(CodeTTL).UTC()}) // can't fail
 	if err := l.store.Put(ctx, codePrefix+"/"+hash(text)+".json", data); err != nil {
 		return "", fmt.Errorf("storing the code: %w", err)
 	}
@@ -159,31 +156,22 @@ func (l *Logins) Redeem(ctx context.Context, text string) (secret string, s *Ses
 	if !l.now().Before(c.Expires) {
 		return "", nil, errCode
 	}
-	if err := l.makeRoom(ctx); err != nil {
+	// The session that has not been used for the longest makes room.
+	if all, err := l.Sessions(ctx); err != nil {
 		return "", nil, err
+	} else if len(all) >= maxSessions {
+		idle := slices.MinFunc(all, func(a, b Session) int { return a.Seen.Compare(b.Seen) })
+		if _, err := l.End(ctx, idle.ID); err != nil {
+			return "", nil, err
+		}
 	}
 	secret = rand.Text() + rand.Text()
 	s = &Session{ID: hash(secret)[:12], Name: c.Name, Organization: c.Organization, Created: l.now().UTC().Truncate(time.Second)}
-	data, err := json.Marshal(s)
-	if err != nil {
-		return "", nil, err
-	}
+	data, _ := json.Marshal(s) // can't fail
 	if err := l.store.Put(ctx, sessionPrefix+"/"+hash(secret)+".json", data); err != nil {
 		return "", nil, fmt.Errorf("storing the session: %w", err)
 	}
 	return secret, s, nil
-}
-
-// makeRoom ends the session that has not been used for the longest if there are
-// as many as there may be.
-func (l *Logins) makeRoom(ctx context.Context) error {
-	all, err := l.Sessions(ctx)
-	if err != nil || len(all) < maxSessions {
-		return err
-	}
-	idle := slices.MinFunc(all, func(a, b Session) int { return a.Seen.Compare(b.Seen) })
-	_, err = l.End(ctx, idle.ID)
-	return err
 }
 
 // Session returns the session of a cookie's secret, nil for none that is
@@ -251,7 +239,7 @@ func (l *Logins) End(ctx context.Context, id string) ([]Session, error) {
 			return nil
 		}
 		ended = append(ended, *s)
-		return errors.Join(l.remove(ctx, sessionPrefix+"/"+h+".json"), l.remove(ctx, seenPrefix+"/"+h))
+		return l.delete(ctx, h)
 	})
 	if err == nil && len(ended) == 0 && id != "all" {
 		return nil, ErrSession
@@ -265,8 +253,12 @@ func (l *Logins) endSecret(ctx context.Context, secret string) {
 	}
 }
 
+func (l *Logins) delete(ctx context.Context, h string) error {
+	return errors.Join(l.remove(ctx, sessionPrefix+"/"+h+".json"), l.remove(ctx, seenPrefix+"/"+h))
+}
+
 func (l *Logins) end(ctx context.Context, h string) {
-	if err := errors.Join(l.remove(ctx, sessionPrefix+"/"+h+".json"), l.remove(ctx, seenPrefix+"/"+h)); err != nil {
+	if err := l.delete(ctx, h); err != nil {
 		l.log.Warn("a session could not be deleted", "error", err)
 	}
 }
