@@ -163,9 +163,7 @@ func (q *request) transcript(thread string) ([]Answer, error) {
 			a.Masked = question != a.Question || text != a.Text
 			a.Question, a.Text = question, text
 		}
-		if a.HTML, err = q.Site.rendered(a.Text); err != nil {
-			return nil, err
-		}
+		a.HTML = q.Site.rendered(a.Text)
 	}
 	for j := range turns {
 		if !used[j] {
@@ -181,8 +179,8 @@ const maxAnswer = 20_000
 
 // rendered is an answer as its reader saw it. Its links were checked when it
 // was made; paths are of the site, not of the dashboard.
-func (s *Site) rendered(answer string) (template.HTML, error) {
-	html, err := citation.HTML(short.Runes(answer, maxAnswer), func(destination string) string {
+func (s *Site) rendered(answer string) template.HTML {
+	html := citation.HTML(short.Runes(answer, maxAnswer), func(destination string) string {
 		u, err := url.Parse(destination)
 		if err != nil {
 			return ""
@@ -195,5 +193,5 @@ func (s *Site) rendered(answer string) (template.HTML, error) {
 		}
 		return u.String()
 	})
-	return template.HTML(html), err //nolint:gosec // HTML leaves out tags and what is no link to http or https
+	return template.HTML(html) //nolint:gosec // HTML leaves out tags and what is no link to http or https
 }

@@ -79,7 +79,7 @@ func tryAnswer(q *request) error {
 			data.Result, err = q.d.server.Ask(q.Context(), q.Site.Name, data.Question)
 		}
 		if err == nil && data.Result != nil {
-			data.Answer, err = q.Site.rendered(data.Result.Answer)
+			data.Answer = q.Site.rendered(data.Result.Answer)
 		}
 	}
 	return tryPage(q, data, err)

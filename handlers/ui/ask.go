@@ -227,11 +227,7 @@ func (a *Ask) answer(r *http.Request, from site.Asker, p *askPage) {
 		p.Problem = p.T["failed"]
 		return
 	}
-	answer, err := citation.HTML(res.Answer, func(destination string) string { return destination })
-	if err != nil {
-		p.Problem = p.T["failed"]
-		return
-	}
+	answer := citation.HTML(res.Answer, func(destination string) string { return destination })
 	p.Answered, p.Sources = true, sources.list
 	p.Answer = template.HTML(answer) //nolint:gosec // HTML leaves HTML out and refuses dangerous links
 }
