@@ -15,8 +15,8 @@ type chart struct {
 	// Legend names the bars and their parts.
 	Legend []string
 	Bars   []bar
-	// Max is the number at the top line.
-	Max           int64
+	// Max is the number at the top line, Total the sum of a chart without labels.
+	Max, Total    int64
 	First, Last   string
 	Width, Height float64
 }
@@ -99,21 +99,14 @@ func roundUp(n int64) int64 {
 	}
 }
 
-// spark is a chart without labels: the use of a key.
-type spark struct {
-	Bars     []bar
-	Describe string
-	Total    int64
-}
-
 const (
 	sparkStep   = 4
 	sparkHeight = 24
 )
 
-// sparkOf draws the requests of days that end today.
-func sparkOf(days []int64) *spark {
-	s := &spark{}
+// sparkOf draws the requests of days that end today, without labels: the use of a key.
+func sparkOf(days []int64) *chart {
+	s := &chart{}
 	most := int64(0)
 	for _, n := range days {
 		s.Total += n

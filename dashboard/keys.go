@@ -47,7 +47,7 @@ type keyRow struct {
 	// Badge and Mood say in which state the key is.
 	Badge, Mood string
 	// Use is the use a day, nil if that is not known.
-	Use *spark
+	Use *chart
 }
 
 // useDays is the period of the use of keys.

@@ -47,18 +47,12 @@ var pages = make(map[string]*template.Template)
 func init() {
 	sum := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(assets)) {
-		content, err := files.ReadFile("assets/" + name)
-		if err != nil {
-			panic(err)
-		}
+		content, _ := files.ReadFile("assets/" + name) // is embedded
 		sum.Write(content)
 	}
 	version = hex.EncodeToString(sum.Sum(nil)[:6])
 	layout := template.Must(template.New("layout.html").Funcs(functions).ParseFS(files, "templates/layout.html", "templates/parts.html"))
-	entries, err := files.ReadDir("templates")
-	if err != nil {
-		panic(err)
-	}
+	entries, _ := files.ReadDir("templates")
 	for _, e := range entries {
 		if name := e.Name(); name != "layout.html" && name != "parts.html" {
 			t := template.Must(template.Must(layout.Clone()).ParseFS(files, "templates/"+name))
@@ -85,13 +79,10 @@ func setHeader(h http.Header) {
 // asset answers with a file of this version.
 func (q *request) asset(path string) error {
 	name, ok := strings.CutPrefix(path, version+"/")
-	if ok = ok && assets[name] != ""; !ok {
+	if !ok || assets[name] == "" {
 		return errNotFound
 	}
-	content, err := files.ReadFile("assets/" + name)
-	if err != nil {
-		return err
-	}
+	content, _ := files.ReadFile("assets/" + name) // is embedded
 	q.w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	q.write(http.StatusOK, assets[name], content)
 	return nil
