@@ -35,10 +35,7 @@ func textOf(v any) string {
 	case string:
 		return strings.TrimSpace(v)
 	case float64, bool:
-		b, err := json.Marshal(v)
-		if err != nil {
-			return ""
-		}
+		b, _ := json.Marshal(v) // was decoded
 		return string(b)
 	case []any:
 		var all []string

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"iter"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -35,9 +36,9 @@ func sectionOf(text, anchor string) (section, heading string, ok bool) {
 	}
 	start, level := -1, 0
 	at := 0
-	for line, inFence := range lines(text) {
+	for line, open := range lines(text) {
 		bare := strings.TrimSuffix(line, "\n")
-		if !inFence && strings.HasPrefix(bare, "#") {
+		if open == "" && strings.HasPrefix(bare, "#") {
 			mark := len(bare) - len(strings.TrimLeft(bare, "#"))
 			if start >= 0 && mark <= level && strings.HasPrefix(bare[mark:], " ") {
 				return strings.TrimSpace(text[start:at]), heading, true
@@ -62,21 +63,21 @@ func plainHeading(s string) string {
 	return strings.NewReplacer("`", "", "*", "", `\`, "").Replace(s)
 }
 
-// lines yields the lines of Markdown with whether they are in a code block.
-func lines(text string) func(yield func(string, bool) bool) {
-	return func(yield func(string, bool) bool) {
-		fence := ""
+// lines yields the lines of Markdown, each with the line that opened the code
+// block that it is in, "" outside and for that line itself.
+func lines(text string) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		open, fence := "", ""
 		for line := range strings.Lines(text) {
-			bare := strings.TrimLeft(strings.TrimRight(line, "\n"), " >")
-			inFence := fence != ""
-			switch {
-			case !inFence && strings.HasPrefix(bare, "```"):
-				fence, inFence = bare[:len(bare)-len(strings.TrimLeft(bare, "`"))], true
-			case inFence && strings.HasPrefix(bare, fence) && strings.Trim(bare, "`") == "":
-				fence = ""
-			}
-			if !yield(line, inFence) {
+			if !yield(line, open) {
 				return
+			}
+			bare := strings.TrimLeft(strings.TrimRight(line, "\n"), " >")
+			switch {
+			case open == "" && strings.HasPrefix(bare, "```"):
+				open, fence = line, bare[:len(bare)-len(strings.TrimLeft(bare, "`"))]
+			case open != "" && strings.HasPrefix(bare, fence) && strings.Trim(bare, "`") == "":
+				open = ""
 			}
 		}
 	}
@@ -113,7 +114,6 @@ func split(text string, limit int) []string {
 	var part strings.Builder
 	size := 0
 	best, bestSize := 0, 0 // where the part may end well
-	fence := ""            // the open code block's first line
 	end := func(at int) {
 		s := part.String()
 		head, rest := s[:at], s[at:]
@@ -123,7 +123,7 @@ func split(text string, limit int) []string {
 		size = Tokens(rest)
 		best, bestSize = 0, 0
 	}
-	for line, inFence := range lines(text) {
+	for line, open := range lines(text) {
 		for Tokens(line) > limit/2 { // a line of a minified file, say
 			cutAt := len(line) / 2
 			for cutAt > 0 && !utf8.RuneStart(line[cutAt]) {
@@ -141,22 +141,16 @@ func split(text string, limit int) []string {
 			switch {
 			case bestSize > limit/2:
 				end(best)
-			case fence != "":
-				part.WriteString(closing(fence) + "\n")
+			case open != "":
+				part.WriteString(closing(open) + "\n")
 				end(part.Len())
-				part.WriteString(fence)
-				size = Tokens(fence)
+				part.WriteString(open)
+				size = Tokens(open)
 			default:
 				end(part.Len())
 			}
 		}
-		switch {
-		case inFence && fence == "":
-			fence = line
-		case inFence && strings.Trim(strings.TrimLeft(strings.TrimRight(line, "\n"), " >"), "`") == "":
-			fence = ""
-		}
-		if !inFence && (strings.HasPrefix(line, "#") || strings.TrimSpace(line) == "") && part.Len() > 0 {
+		if open == "" && (strings.HasPrefix(line, "#") || strings.TrimSpace(line) == "") && part.Len() > 0 {
 			best, bestSize = part.Len(), size
 		}
 		part.WriteString(line)
