@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"sync"
 	"time"
 )
@@ -81,10 +82,7 @@ func (l *Limiter) Take(client string) (left int, reset time.Duration) {
 func (l *Limiter) Used(client string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c := l.recent[client]
-	if c == nil {
-		c = l.older[client]
-	}
+	c := cmp.Or(l.recent[client], l.older[client])
 	if c == nil {
 		return 0
 	}

@@ -189,7 +189,7 @@ func (q *inquiry) searchText(shown []reply.Context) string {
 		}
 	}
 	plain, whole := short.Bytes(plain, maxSearchText), short.Bytes(b.String(), maxSearchText)
-	if points := pointsBack(q.asked, pointers); whole == plain || n < leastTerms || n < leastPointing && points {
+	if points := pointsBack(q.asked); whole == plain || n < leastTerms || n < leastPointing && points {
 		return whole // it can't be complete
 	}
 	q.other = whole
@@ -238,12 +238,12 @@ func leansBack(asked string, n int) bool {
 	if n <= 2 || n > 8 {
 		return n <= 2
 	}
-	return pointsBack(asked, pointers)
+	return pointsBack(asked)
 }
 
-// pointsBack reports whether a question begins like a continuation, or has one
-// of the words.
-func pointsBack(asked string, pointers map[string]bool) bool {
+// pointsBack reports whether a question begins like a continuation, or has a
+// pointer.
+func pointsBack(asked string) bool {
 	words := wordsOf(asked)
 	for i, w := range words {
 		if pointers[w] || i == 0 && continuations[w] || i == 1 && continuations[words[0]+" "+w] {
