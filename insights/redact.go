@@ -63,24 +63,14 @@ func Redact(s string) string {
 // redactNamed replaces the value of a match of named.
 func redactNamed(match string) string {
 	m := named.FindStringSubmatch(match)
-	if m[2] == redactedSecret || isWord(m[2]) && !credentials.MatchString(m[1]) || isPlaceholder(m[2]) {
-		return match // "bearer authentication"
+	value := m[2]
+	word := !strings.ContainsAny(value, "0123456789+/=!#%^*$") // "bearer authentication"
+	placeholder := strings.HasPrefix(value, "$") || strings.HasPrefix(value, "{")
+	if value == redactedSecret || word && !credentials.MatchString(m[1]) || placeholder {
+		return match
 	}
 	return m[1] + redactedSecret
 }
-
-// isWord reports whether s is a word of letters, a name, a placeholder.
-func isWord(s string) bool {
-	for _, r := range s {
-		if r >= '0' && r <= '9' {
-			return false
-		}
-	}
-	return !strings.ContainsAny(s, "+/=!#%^*$") || isPlaceholder(s)
-}
-
-// isPlaceholder reports whether s is a placeholder for a secret.
-func isPlaceholder(s string) bool { return strings.HasPrefix(s, "$") || strings.HasPrefix(s, "{") }
 
 // looksRandom reports whether a long run of letters and digits is a key rather
 // than an identifier: it changes between letters and digits often.

@@ -101,10 +101,8 @@ func plainAt(before, name, behind []byte) bool {
 	if len(before) > 0 && strings.IndexByte(" \t(*|\"", before[len(before)-1]) < 0 {
 		return false
 	}
-	for _, b := range name {
-		if !isAlnum(b) {
-			return false
-		}
+	if slices.ContainsFunc(name, func(b byte) bool { return !isAlnum(b) }) {
+		return false
 	}
 	if rest, dot := bytes.CutPrefix(behind, []byte(".")); dot {
 		return len(rest) == 0 || isSpace(rest[0])
