@@ -101,7 +101,7 @@ func (t *inMemory) reply() (uint64, error) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, err := t.assistant.Reply(context.Background(), in, uimessage.NewEncoder(w, nil, uimessage.Literal))
+	_, err := t.assistant.Reply(context.Background(), in, uimessage.NewEncoder(w, nil, true))
 	runtime.ReadMemStats(&after)
 	if err == nil && w.n < int64(len(t.body))/20 {
 		err = fmt.Errorf("only %d bytes of a reply", w.n)

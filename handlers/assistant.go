@@ -18,7 +18,6 @@ import (
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/assistant/thread"
 	"github.com/caddy-docs/caddy-docs/encoding"
-	"github.com/caddy-docs/caddy-docs/encoding/uimessage"
 	"github.com/caddy-docs/caddy-docs/handlers/observe"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/handlers/site"
@@ -133,7 +132,7 @@ func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, version int, l
 	w.Header().Set("X-Thread-Id", in.ThreadID)
 	w.Header().Set("X-Thread-Key", threadKey(in.ThreadID, in.Owner))
 
-	s := newStream(w, in.RequestID, version, a.finishEvent(req), time.Duration(a.WriteTimeout))
+	s := newStream(w, in.RequestID, version, a.literal(req), time.Duration(a.WriteTimeout))
 	defer s.close()
 	in.Run(ctx, r.ProtoMajor, s)
 	begun, broken := s.state()
@@ -185,10 +184,7 @@ func threadKey(id string, o thread.Owner) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
-// finishEvent returns the form of v2's finish event that the client takes.
-func (a *Assistant) finishEvent(req *reply.Request) uimessage.FinishEvent {
-	if a.FinishEvent == "sdk" || a.FinishEvent == "auto" && req.Transport {
-		return uimessage.SDK
-	}
-	return uimessage.Literal
+// literal reports whether the client takes a literal finish event of v2.
+func (a *Assistant) literal(req *reply.Request) bool {
+	return a.FinishEvent != "sdk" && (a.FinishEvent != "auto" || !req.Transport)
 }

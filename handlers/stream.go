@@ -39,14 +39,14 @@ type stream struct {
 }
 
 // newStream returns a stream that answers with w. A write may take timeout.
-func newStream(w http.ResponseWriter, requestID string, version int, finish uimessage.FinishEvent, timeout time.Duration) *stream {
+func newStream(w http.ResponseWriter, requestID string, version int, literal bool, timeout time.Duration) *stream {
 	// Over HTTP/2 a deadline resets the stream even when nothing is being
 	// written, so the keep-alive has to come before it.
 	s := &stream{w: w, control: http.NewResponseController(w), requestID: requestID, timeout: timeout, silence: min(keepAlive, timeout/2)}
 	if version == 1 {
 		s.encoder, s.setHeader = datastream.NewEncoder(w, s.control.Flush), datastream.SetHeader
 	} else {
-		s.encoder, s.setHeader = uimessage.NewEncoder(w, s.control.Flush, finish), uimessage.SetHeader
+		s.encoder, s.setHeader = uimessage.NewEncoder(w, s.control.Flush, literal), uimessage.SetHeader
 	}
 	return s
 }

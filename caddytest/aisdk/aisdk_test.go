@@ -71,11 +71,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e = datastream.NewEncoder(w, flush)
 	} else {
 		uimessage.SetHeader(w.Header())
-		finish := uimessage.Literal
-		if req.Transport && r.URL.Query().Get("finish") != "literal" {
-			finish = uimessage.SDK
-		}
-		e = uimessage.NewEncoder(w, flush, finish)
+		e = uimessage.NewEncoder(w, flush, !req.Transport || r.URL.Query().Get("finish") == "literal")
 	}
 	n := s.replies.Add(1)
 	thread := req.ThreadID

@@ -11,7 +11,7 @@ import (
 
 var protocol = encodertest.Protocol{
 	New: func(w io.Writer, flush func() error) encodertest.Encoder {
-		return uimessage.NewEncoder(w, flush, uimessage.Literal)
+		return uimessage.NewEncoder(w, flush, true)
 	},
 	Read: stream.ReadV2, SetHeader: uimessage.SetHeader,
 }

@@ -26,18 +26,6 @@ func SetHeader(h http.Header) {
 	h.Set("X-Vercel-Ai-Ui-Message-Stream", "v1")
 }
 
-// FinishEvent says what the finish event holds besides its metadata.
-type FinishEvent uint8
-
-const (
-	// Literal finish events have threadId and finishReason at the top level,
-	// for clients that read the stream themselves.
-	Literal FinishEvent = iota
-	// SDK finish events have only messageMetadata: the chat SDK up to 5.0.216,
-	// 6.0.230 and 7.0.31 rejects any other key.
-	SDK
-)
-
 // Encoder writes a reply as a UI message stream. It implements reply.Sink and
 // accepts any sequence of events: it opens and closes parts and steps as the
 // protocol requires, and drops events that clients would reject (a result
@@ -52,8 +40,8 @@ const (
 type Encoder struct {
 	out encoding.Output
 
-	finishEvent FinishEvent
-	threadID    string
+	literal  bool
+	threadID string
 
 	begun, ended bool
 	step         bool
@@ -66,9 +54,11 @@ type Encoder struct {
 var _ reply.Sink = (*Encoder)(nil)
 
 // NewEncoder returns an Encoder that writes to w, once a Flush, and calls
-// flush, where not nil, after each write.
-func NewEncoder(w io.Writer, flush func() error, finish FinishEvent) *Encoder {
-	return &Encoder{out: encoding.NewOutput(w, flush, "}\n\n"), finishEvent: finish}
+// flush, where not nil, after each write. A literal finish event has threadId
+// and finishReason at the top level, for clients that read the stream themselves:
+// the chat SDK up to 5.0.216, 6.0.230 and 7.0.31 rejects all but messageMetadata.
+func NewEncoder(w io.Writer, flush func() error, literal bool) *Encoder {
+	return &Encoder{out: encoding.NewOutput(w, flush, "}\n\n"), literal: literal}
 }
 
 // Send takes one event and holds its bytes until Flush. It returns the first
@@ -223,7 +213,7 @@ func (e *Encoder) finish(ev *reply.Event) {
 		metadata.Usage = &usage{u.InputTokens, u.OutputTokens, u.InputTokens + u.OutputTokens, u.CachedTokens}
 	}
 	var reason, thread any
-	if e.finishEvent == Literal {
+	if e.literal {
 		reason, thread = metadata.Reason, encoding.Optional(e.threadID)
 	}
 	e.write("finish", "finishReason", reason, "threadId", thread, "messageMetadata", metadata)

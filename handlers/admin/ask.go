@@ -74,7 +74,7 @@ func (a API) ask(ctx context.Context, name string, body []byte, recorded bool, w
 	defer release()
 	uimessage.SetHeader(w.Header())
 	asked := site.Asker{Site: r, Source: insights.Command}.Reply(2, req, rand.Text()[:9])
-	asked.Run(ctx, 1, uimessage.NewEncoder(w, http.NewResponseController(w).Flush, uimessage.Literal))
+	asked.Run(ctx, 1, uimessage.NewEncoder(w, http.NewResponseController(w).Flush, true))
 	if recorded {
 		asked.Record()
 	}

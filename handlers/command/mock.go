@@ -147,7 +147,7 @@ func mockReply(w http.ResponseWriter, version int, question string) {
 	}
 	if version == encoding.V2 {
 		uimessage.SetHeader(w.Header())
-		out = uimessage.NewEncoder(w, flush, uimessage.SDK)
+		out = uimessage.NewEncoder(w, flush, false)
 	} else {
 		datastream.SetHeader(w.Header())
 		out = datastream.NewEncoder(w, flush)
