@@ -38,13 +38,17 @@ const (
 )
 
 // Errors of Tokens.Check.
-var (
-	errTokenInvalid = errors.New("this token was not issued by this server")
-	ErrTokenExpired = errors.New("this token has expired")
-	ErrTokenSite    = errors.New("this token is for another site")
-	ErrTokenOrigin  = errors.New("this token is for pages of another origin")
-	ErrTokenNetwork = errors.New("this token is for a client of another network")
+const (
+	errTokenInvalid tokenError = "was not issued by this server"
+	ErrTokenExpired tokenError = "has expired"
+	ErrTokenSite    tokenError = "is for another site"
+	ErrTokenOrigin  tokenError = "is for pages of another origin"
+	ErrTokenNetwork tokenError = "is for a client of another network"
 )
+
+type tokenError string
+
+func (e tokenError) Error() string { return "this token " + string(e) }
 
 // Token says who may use a browser token: pages of one origin, on a client of
 // one network, for one site.

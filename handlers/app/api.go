@@ -20,10 +20,6 @@ import (
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 )
 
-// apiPaths are the paths of the parts of the API that checkAPI asks for, by the
-// handler at the end of their routes.
-var apiPaths = map[string]string{"docs_search": "/v1/search/%s", "docs_assistant": "/v2/assistant/%s/message"}
-
 // serves reports whether the route of an API serves a site.
 func (p *place) serves(r *live) bool {
 	return slices.Contains(p.sites, r.Name) || len(p.sites) == 0 && (r.Host == "" || p.takesHost(r.Host))

@@ -212,7 +212,8 @@ func (f *routeSites) walk(routes caddyhttp.RouteList, at place, invoked []string
 				named := here
 				naming, names := handler.(interface{ NamedSites() []string })
 				if names {
-					named.sites, named.path = naming.NamedSites(), apiPaths[caddy.GetModuleName(h)]
+					named.sites = naming.NamedSites()
+					named.path = map[string]string{"docs_search": "/v1/search/%s", "docs_assistant": "/v2/assistant/%s/message"}[caddy.GetModuleName(h)]
 				}
 				if m, ok := handler.(interface{ WantsKey() bool }); ok && !m.WantsKey() {
 					f.mcps = append(f.mcps, &named)

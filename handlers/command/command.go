@@ -288,9 +288,9 @@ func path(parts ...string) string {
 func plain(s string) string { return without(s, "\n\t") }
 
 // printable is plain for a text on one line.
-func printable(s string) string { return without(spaces.Replace(s), "") }
-
-var spaces = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ")
+func printable(s string) string {
+	return without(strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ").Replace(s), "")
+}
 
 func without(s, keep string) string {
 	return strings.Map(func(r rune) rune {
