@@ -39,7 +39,7 @@ func (r *Refresher) attempt(ctx context.Context) (Report, error) {
 		return Report{}, err
 	}
 	if snapshot.Close != nil {
-		defer snapshot.Close()
+		defer func() { _ = snapshot.Close() }() // it was only read
 	}
 	files := r.selectFiles(snapshot.Files)
 	if len(r.options.Index.Documents()) == 0 {

@@ -155,7 +155,7 @@ func (s Source) ending(t *testing.T) {
 	go func() {
 		defer close(listed)
 		if snapshot, err := src.Snapshot(ctx); err == nil { // what takes no time need not look at it
-			closed(snapshot)
+			_ = closed(snapshot)
 		}
 	}()
 	select {
@@ -230,7 +230,7 @@ func (s Source) failing(t *testing.T) {
 				t.Errorf("Read(%s): %v; an error that may pass wraps retrieval.ErrTemporary, so that the page stays", f.Path, err)
 			}
 		}
-		closed(snapshot)
+		_ = closed(snapshot)
 	}
 	for _, f := range files[:1] { // from a snapshot of before, also that must end
 		_, _ = before.Read(t.Context(), f)

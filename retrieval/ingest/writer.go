@@ -53,7 +53,6 @@ type writer struct {
 	terms    int  // that opened sections
 	tabLists int
 	quiet    bool // links are not kept
-
 }
 
 // write writes the children of the elements that hold a page's text.
