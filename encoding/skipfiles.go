@@ -48,8 +48,11 @@ func (f *fileSkipper) Read(p []byte) (int, error) {
 
 // skipFile keeps the beginning of a string that is a file.
 func (f *fileSkipper) skipFile() {
+	if head, _ := f.in.Peek(len("data:")); !hasScheme(head, "data:") {
+		return
+	}
 	head, _ := f.in.Peek(keptOfFile)
-	if m := fileURL.FindSubmatch(head); m == nil || len(head) < keptOfFile || hasScheme(m[1], "text/") {
+	if m := fileURL.FindSubmatch(head); m == nil || len(head) < keptOfFile || hasScheme(bytes.ReplaceAll(m[1], []byte(`\/`), []byte("/")), "text/") {
 		return
 	}
 	if i := bytes.LastIndexByte(head, '\\'); i > len(head)-len(`\u0000`) { // a sequence that is kept or skipped as a whole
@@ -59,9 +62,9 @@ func (f *fileSkipper) skipFile() {
 	_, f.err = f.in.Discard(len(head))
 }
 
-// fileURL matches the beginning of a string that is a data URL. One without a
-// type may be text.
-var fileURL = regexp.MustCompile(`(?is)^data:([^,;" ]+)[^," ]*,(?:[^"\\]|\\.)*\\?$`)
+// fileURL matches the beginning of a string that is a data URL: a type, its
+// parameters, and data. One without a type may be text.
+var fileURL = regexp.MustCompile(`(?is)^data:([^,;" ]+)(?:[^,"\\ ]|\\.)*,(?:[^"\\]|\\.)*\\?$`)
 
 // next reads up to the next quote.
 func (f *fileSkipper) next() {

@@ -17,15 +17,17 @@ func TestFilesThatAreNotTextAreSkippedWhileABodyIsRead(t *testing.T) {
 		value string
 		kept  bool
 	}{
-		"an image":                     {`data:image/png;base64,` + long, false},
-		"with an escaped slash":        {`DATA:image\/png;base64,` + long, false},
-		"a PDF, percent-encoded":       {`data:application/pdf,` + long, false},
-		"with escape sequences in it":  {`data:image/svg+xml,` + strings.Repeat(`\u003c\"\\`, 50_000), false},
-		"a text":                       {`data:text/plain;base64,` + long, true},
-		"no type":                      {`data:;base64,` + long, true},
-		"a URL":                        {`https://acme.test/` + long, true},
-		"words that begin like a file": {`data:image/png is what, I think? ` + long, true},
-		"a short image":                {`data:image/png;base64,QUJD`, true},
+		"an image":                      {`data:image/png;base64,` + long, false},
+		"with an escaped slash":         {`DATA:image\/png;base64,` + long, false},
+		"a PDF, percent-encoded":        {`data:application/pdf,` + long, false},
+		"with escape sequences in it":   {`data:image/svg+xml,` + strings.Repeat(`\u003c\"\\`, 50_000), false},
+		"with a quoted parameter":       {`data:image/png;name=\"a.png\";base64,` + long, false},
+		"a text, with an escaped slash": {`data:text\/plain;base64,` + long, true},
+		"a text":                        {`data:text/plain;base64,` + long, true},
+		"no type":                       {`data:;base64,` + long, true},
+		"a URL":                         {`https://acme.test/` + long, true},
+		"words that begin like a file":  {`data:image/png is what, I think? ` + long, true},
+		"a short image":                 {`data:image/png;base64,QUJD`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			body := `{"id":"c","trigger":"submit-message","fp":"a","messages":[{"id":"m","role":"user","parts":[{"type":"file","mediaType":"x/y","filename":"f","url":"` +

@@ -36,8 +36,8 @@ const (
 
 // readBody reads a JSON body whole, before the reply streams: HTTP/1 notices a
 // client that went away only once its body was read. Of a body that may have
-// files, it reads up to whole bytes and skips those that are not text, and the
-// limit is for the rest.
+// files, at most whole bytes are read, and files that are not text are skipped;
+// the limit is for the rest.
 func readBody(w http.ResponseWriter, r *http.Request, limit, whole int64) ([]byte, error) {
 	limit = cmp.Or(limit, defaultMaxBody)
 	whole = max(limit, whole)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -165,6 +166,38 @@ func TestSitesComeAndGoWithTheirFolders(t *testing.T) {
 }
 
 // Locks are those of each site's own host.
+// A mount that fails for a moment must not close a site and remove its index.
+// Here the path of a folder is too long to be asked for, but it is listed.
+func TestAFolderThatCantBeReadIsStillThere(t *testing.T) {
+	const pathMax = 4096 // with the zero at its end
+	if runtime.GOOS != "linux" {
+		t.Skip("the limit of paths is that of Linux")
+	}
+	parent := t.TempDir()
+	for len(parent) < pathMax-7 {
+		parent += "/" + strings.Repeat("d", min(200, pathMax-7-len(parent)))
+	}
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(parent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := root.Mkdir("acme-is-long", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(parent, "acme-is-long")); err == nil {
+		t.Fatal("the folder can be read")
+	}
+	s, _ := startFolders(t, parent, "", "")
+	r := s.Do(caddytest.Request{Path: "/v1/search/acme-is-long", Host: "acme-is-long.docs.test", Key: "-", Body: `{"query":"install"}`})
+	if r.Status == http.StatusNotFound {
+		t.Errorf("%d: %s", r.Status, r.Body)
+	}
+}
+
 func TestLocksOfFolderSites(t *testing.T) {
 	parent := caddytest.Folder(t, map[string]string{
 		"acme/index.html": folderPage("acme", "spanner"), "acme/internal/plan.html": folderPage("acme", "zebrafish"),

@@ -50,15 +50,20 @@ type FolderStatus struct {
 	Held string `json:"held,omitempty"`
 }
 
-// list returns the names of the subdirectories, in order.
+// list returns the names of the subdirectories, in order. One that can't be read
+// now, such as a mount, is still there: only the parent says what is gone.
 func (f *folders) list() (names []string, err error) {
 	entries, err := os.ReadDir(f.Parent())
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range entries {
-		info, err := os.Stat(filepath.Join(f.Parent(), e.Name())) // it may be a symbolic link
-		if err == nil && info.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+		dir := e.IsDir()
+		if e.Type()&os.ModeSymlink != 0 {
+			info, err := os.Stat(filepath.Join(f.Parent(), e.Name()))
+			dir = err == nil && info.IsDir()
+		}
+		if dir && !strings.HasPrefix(e.Name(), ".") {
 			names = append(names, e.Name())
 		}
 	}

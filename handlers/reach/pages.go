@@ -254,12 +254,12 @@ func (c Counts) String() string {
 }
 
 // Count counts pages by state.
-func Count(pages []Page) (c Counts) {
-	by := map[State]*int{Public: &c.Public, Locked: &c.Locked, NotServed: &c.NotServed, Duplicate: &c.Duplicate, Unknown: &c.Unknown}
+func Count(pages []Page) Counts {
+	by := map[State]int{}
 	for _, p := range pages {
-		*by[p.State]++
+		by[p.State]++
 	}
-	return c
+	return Counts{by[Public], by[Locked], by[NotServed], by[Duplicate], by[Unknown]}
 }
 
 // Raw returns how many pages are served as text, and the first of them.

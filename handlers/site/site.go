@@ -180,10 +180,12 @@ const slotTimeout = 2 * time.Second
 func (r *Site) TakeSlot(ctx context.Context, max int) (release func(), ok bool) {
 	held, _ := r.Slots.LoadOrStore(max, semaphore.NewWeighted(int64(max)))
 	slots := held.(*semaphore.Weighted)
-	ctx, cancel := context.WithTimeout(ctx, slotTimeout)
-	defer cancel()
-	if slots.Acquire(ctx, 1) != nil {
-		return nil, false
+	if !slots.TryAcquire(1) { // which a client that has left does not fail
+		ctx, cancel := context.WithTimeout(ctx, slotTimeout)
+		defer cancel()
+		if slots.Acquire(ctx, 1) != nil {
+			return nil, false
+		}
 	}
 	return func() { slots.Release(1) }, true
 }
