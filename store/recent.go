@@ -8,8 +8,6 @@ import "sync"
 type Recent[V any] struct {
 	// Max bounds the sizes of a generation together.
 	Max int
-	// Dropped, if not nil, is called with each value that makes room for others.
-	Dropped func(V)
 
 	mu           sync.Mutex
 	newer, older map[string]recent[V]
@@ -41,26 +39,8 @@ func (r *Recent[V]) Put(key string, v V, size int) {
 	r.put(key, recent[V]{v, size})
 }
 
-// All returns what is held, by key.
-func (r *Recent[V]) All() map[string]V {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	all := make(map[string]V)
-	for _, generation := range []map[string]recent[V]{r.older, r.newer} {
-		for key, held := range generation {
-			all[key] = held.value
-		}
-	}
-	return all
-}
-
 func (r *Recent[V]) put(key string, held recent[V]) {
-	if r.size += held.size - r.newer[key].size; r.newer == nil || r.size > r.Max {
-		for other, old := range r.older {
-			if _, ok := r.newer[other]; !ok && other != key && r.Dropped != nil {
-				r.Dropped(old.value)
-			}
-		}
+	if r.size += held.size; r.newer == nil || r.size > r.Max {
 		r.newer, r.older, r.size = make(map[string]recent[V]), r.newer, held.size
 	}
 	r.newer[key] = held

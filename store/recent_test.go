@@ -28,22 +28,3 @@ func TestRecentHoldsWhatWasUsedLastWithinItsBound(t *testing.T) {
 		t.Errorf("%d values are held beside one that is too large", len(r.newer)-1)
 	}
 }
-
-func TestValuesThatMakeRoomAreDroppedOnce(t *testing.T) {
-	var dropped []int
-	r := &Recent[int]{Max: 3, Dropped: func(v int) { dropped = append(dropped, v) }}
-	for i := range 3 {
-		r.Put("again", i, 1) // takes one place
-		r.Put(strconv.Itoa(i), i, 1)
-	}
-	if all := r.All(); len(dropped) > 0 || len(all) != 4 || all["again"] != 2 {
-		t.Errorf("held are %v, dropped %v", all, dropped)
-	}
-	for range 4 {
-		r.Put("again", 9, 2)
-		r.Put("large", 8, 2)
-	}
-	if all := r.All(); len(dropped) != 3 || len(all) != 2 {
-		t.Errorf("held are %v, dropped %v", all, dropped)
-	}
-}

@@ -38,8 +38,7 @@ type Conversations struct {
 	ttl   time.Duration // after the last turn; 0 keeps nothing: threads get ids, and no turns
 	log   *slog.Logger
 
-	held   store.Recent[cached] // by key
-	lost   atomic.Int64         // unsaved ones that made room for others
+	cache  *cache
 	seed   maphash.Seed
 	locks  [64]sync.Mutex // by the thread's key
 	failed atomic.Uint64
@@ -49,14 +48,7 @@ type Conversations struct {
 // New returns the threads in a store, which are kept for a time after their
 // last turn; 0 keeps nothing. The log takes failures of the store.
 func New(s store.Store, ttl time.Duration, log *slog.Logger) *Conversations {
-	k := &Conversations{store: s, ttl: ttl, log: log, seed: maphash.MakeSeed()}
-	k.held.Max = cacheBytes / 2
-	k.held.Dropped = func(c cached) {
-		if c.unsaved {
-			k.lost.Add(1)
-		}
-	}
-	return k
+	return &Conversations{store: s, ttl: ttl, log: log, cache: newCache(cacheBytes), seed: maphash.MakeSeed()}
 }
 
 // Open returns the thread with an id, and true, if it is known, not expired,
@@ -64,12 +56,12 @@ func New(s store.Store, ttl time.Duration, log *slog.Logger) *Conversations {
 // with its first turn. It can't fail: errors of the store are logged and
 // counted (Failures). The caller may change what it gets.
 //
-// If nothing is kept, an id of any service is returned as it is, so that a
+// If nothing is kept, an id that checkID accepts is returned as it is, so that a
 // client's conversation keeps its id.
 func (k *Conversations) Open(ctx context.Context, id string, o Owner) (t *Thread, known bool) {
 	if k.ttl == 0 {
 		t := newThread(o)
-		if anyID.MatchString(id) {
+		if checkID(id) == nil {
 			t.ID = id
 		}
 		return t, false
@@ -85,7 +77,7 @@ func (k *Conversations) Open(ctx context.Context, id string, o Owner) (t *Thread
 	t = newThread(o)
 	if key, ok := keyOf(o.Organization, t.ID); ok {
 		data, _ := json.Marshal(t) // can't fail
-		k.hold(key, cached{data: data})
+		k.hold(cached{key: key, data: data})
 	}
 	return t, false
 }
@@ -119,9 +111,9 @@ func (k *Conversations) Append(ctx context.Context, id string, o Owner, turn Tur
 	if err != nil {
 		return fmt.Errorf("thread %s: %w", id, err)
 	}
-	held, _ := k.held.Get(key)
+	held, _ := k.cache.get(key)
 	err = k.put(ctx, key, data)
-	k.hold(key, cached{data: data, unsaved: err != nil, stored: err == nil || held.stored})
+	k.hold(cached{key: key, data: data, unsaved: err != nil, stored: err == nil || held.stored})
 	if err != nil {
 		return fmt.Errorf("storing thread %s: %w", id, err)
 	}
@@ -155,7 +147,7 @@ func (k *Conversations) Delete(ctx context.Context, organization, id string) err
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("deleting thread %s: %w", id, err)
 	}
-	k.hold(key, cached{})
+	k.cache.drop(key)
 	return nil
 }
 
@@ -184,7 +176,7 @@ func (k *Conversations) lock(key string) func() {
 // The caller holds the thread's lock.
 func (k *Conversations) load(ctx context.Context, key string) (*Thread, error) {
 	var held *Thread
-	entry, ok := k.held.Get(key)
+	entry, ok := k.cache.get(key)
 	if ok {
 		held, _ = decode(entry.data, key)
 	}
@@ -198,7 +190,7 @@ func (k *Conversations) load(ctx context.Context, key string) (*Thread, error) {
 	})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		k.hold(key, cached{}) // expired, or deleted by the operator
+		k.cache.drop(key) // expired, or deleted by the operator
 		return nil, nil
 	case err != nil && held != nil:
 		return held, nil
@@ -216,21 +208,8 @@ func (k *Conversations) load(ctx context.Context, key string) (*Thread, error) {
 	return stored, nil
 }
 
-// cached is a thread in memory, as it is stored: without data, it was deleted.
-type cached struct {
-	data []byte
-	// stored is true if the store has, or had, the thread: if it is no longer
-	// there, it was deleted. unsaved is true if data has a turn that is not
-	// stored yet.
-	stored, unsaved bool
-}
-
-// overhead is what an entry costs besides its data, in bytes.
-const overhead = 300
-
-func (k *Conversations) hold(key string, c cached) {
-	k.held.Put(key, c, len(c.data)+overhead)
-	if lost := k.lost.Swap(0); lost > 0 {
+func (k *Conversations) hold(c cached) {
+	if lost := k.cache.put(c); lost > 0 {
 		k.log.Error("turns are lost: the storage fails and the memory for threads is full", "threads", lost)
 	}
 }

@@ -472,17 +472,13 @@ func TestMemoryForThreadsIsBounded(t *testing.T) {
 	var log bytes.Buffer
 	store := &memory{}
 	k := New(store, month, slog.New(slog.NewTextHandler(&log, nil)))
-	k.held.Max = 50_000
+	k.cache.max = 100_000
 	var ids []string
 	for range 1000 {
 		ids = append(ids, begin(t, k, reader))
 	}
-	size := 0
-	for _, c := range k.held.All() {
-		size += len(c.data) + overhead
-	}
-	if size > 100_000 || size < 40_000 {
-		t.Errorf("%d bytes are held", size)
+	if k.cache.bytes > 100_000 || k.cache.order.Len() != len(k.cache.byKey) {
+		t.Errorf("%d bytes, %d and %d entries", k.cache.bytes, k.cache.order.Len(), len(k.cache.byKey))
 	}
 	if _, known := k.Open(t.Context(), ids[0], reader); !known {
 		t.Error("a thread that left memory is unknown")

@@ -91,15 +91,15 @@ func (k *Conversations) sweepOne(ctx context.Context, key string) (bool, error) 
 		return false, fmt.Errorf("expiring %s: %w", key, err)
 	}
 	if gone {
-		k.hold(key, cached{})
+		k.cache.drop(key)
 	}
 	return gone, nil
 }
 
 // save stores the turns that the store did not accept before.
 func (k *Conversations) save(ctx context.Context) {
-	for key, c := range k.held.All() {
-		if c.unsaved && !k.saveOne(ctx, key) {
+	for _, key := range k.cache.unsaved() {
+		if !k.saveOne(ctx, key) {
 			return
 		}
 	}
@@ -107,14 +107,14 @@ func (k *Conversations) save(ctx context.Context) {
 
 func (k *Conversations) saveOne(ctx context.Context, key string) bool {
 	defer k.lock(key)()
-	c, _ := k.held.Get(key)
-	if !c.unsaved {
+	c, ok := k.cache.get(key)
+	if !ok || !c.unsaved {
 		return true
 	}
 	if k.put(ctx, key, c.data) != nil {
 		return false
 	}
 	c.stored, c.unsaved = true, false
-	k.hold(key, c)
+	k.hold(c)
 	return true
 }

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"regexp"
@@ -92,11 +93,20 @@ type Thread struct {
 // The day of creation is a part of the id and of the key, so that expired
 // threads are found without reading the others.
 var (
-	ownID = regexp.MustCompile(`^thr_(20[0-9]{6})[a-z2-7]{26}$`)
-	// anyID matches those of other services, too, which are unknown here.
+	ownID   = regexp.MustCompile(`^thr_(20[0-9]{6})[a-z2-7]{26}$`)
 	anyID   = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 	isLabel = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$`)
 )
+
+// checkID returns an error for what can't be a thread id: more than 128
+// characters, or others than A–Z a–z 0–9 _ -. Ids of other services pass; they
+// are unknown here.
+func checkID(id string) error {
+	if !anyID.MatchString(id) {
+		return errors.New("threadId must be an id that an earlier reply gave (1 to 128 of A-Z a-z 0-9 _ -); leave it out to start a thread")
+	}
+	return nil
+}
 
 // newID makes an id with 130 random bits.
 func newID(now time.Time) string {

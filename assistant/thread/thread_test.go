@@ -14,7 +14,7 @@ func TestIDsAreUnguessableAndHoldTheirDay(t *testing.T) {
 	seen := map[string]bool{}
 	for range 1000 {
 		id := newID(noon)
-		if !ownID.MatchString(id) || !anyID.MatchString(id) || seen[id] {
+		if !ownID.MatchString(id) || checkID(id) != nil || seen[id] {
 			t.Fatalf("id %q", id)
 		}
 		seen[id] = true
@@ -57,15 +57,15 @@ func TestNothingFromAClientFormsAPath(t *testing.T) {
 	}
 }
 
-func TestIDsOfAnyService(t *testing.T) {
+func TestCheckID(t *testing.T) {
 	for _, id := range []string{newID(noon), "a", "thread-of_another-Service1", strings.Repeat("a", 128)} {
-		if !anyID.MatchString(id) {
-			t.Errorf("%q is none", id)
+		if err := checkID(id); err != nil {
+			t.Errorf("%q: %v", id, err)
 		}
 	}
 	for _, id := range []string{"", " ", "a b", "../x", "a\n", "é", "a\x00", strings.Repeat("a", 129)} {
-		if anyID.MatchString(id) {
-			t.Errorf("%q is one", id)
+		if err := checkID(id); err == nil || !strings.Contains(err.Error(), "threadId must be") {
+			t.Errorf("%q: %v", id, err)
 		}
 	}
 }
