@@ -200,16 +200,26 @@ type finder struct {
 	asked []term
 	l     language.Language
 	words map[string][]string // the asked stems that a word has
+	first [256]bool           // what asked stems begin with
 }
 
 func newFinder(asked []term, l language.Language) *finder {
-	return &finder{asked: asked, l: l, words: make(map[string][]string)}
+	f := &finder{asked: asked, l: l, words: make(map[string][]string)}
+	for _, t := range asked {
+		if t.stem != "" {
+			f.first[t.stem[0]|0x20] = true
+		}
+	}
+	return f
 }
 
 // in returns which stems of the asked terms a text holds.
 func (f *finder) in(text string) map[string]bool {
 	held := make(map[string]bool)
 	for word := range fields(text) {
+		if !f.begins(word) {
+			continue
+		}
 		has, known := f.words[word]
 		if !known {
 			has = f.stems(word)
@@ -232,6 +242,20 @@ func (f *finder) stems(word string) (has []string) {
 		}
 	}
 	return has
+}
+
+// begins reports whether a word may have one of the stems by the first letters
+// of its parts: most words of a text don't, and need not be looked up.
+func (f *finder) begins(word string) bool {
+	if word[0] >= utf8.RuneSelf || f.first[word[0]|0x20] {
+		return true
+	}
+	for i := 1; i < len(word); i++ {
+		if !isASCIIAlnum(word[i-1]) && f.first[word[i]|0x20] {
+			return true
+		}
+	}
+	return false
 }
 
 func isASCIIAlnum(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' }

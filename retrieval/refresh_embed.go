@@ -59,7 +59,7 @@ type embeddings struct {
 
 	mu sync.Mutex
 	// refused are texts that the embedder takes in no form. They are tried
-	// again after a restart.
+	// again after a restart. Between batches, they are read without mu.
 	refused   map[disk.Key]bool
 	putFailed bool
 	// notes are the keys of documents that were read since the last generation,

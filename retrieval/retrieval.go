@@ -227,6 +227,7 @@ type Query struct {
 
 // Hit is a section that a search found.
 type Hit struct {
+	// Document is never nil.
 	Document *Document
 	// Section is an index of Document.Sections.
 	Section int

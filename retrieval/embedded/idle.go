@@ -29,6 +29,10 @@ type idle struct {
 	timer *time.Timer // calls unload; guarded by Index.replacing
 }
 
+// keep makes documents the outlines. It takes the list itself: a pointer into the
+// contents would keep all of them in memory.
+func (i *idle) keep(documents []*retrieval.Document) { i.outlines.Store(&documents) }
+
 // unloads reports whether an index of documents leaves memory.
 func (x *Index) unloads(documents []*retrieval.Document) bool {
 	sections := 0

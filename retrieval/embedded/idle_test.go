@@ -6,11 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
@@ -223,4 +225,26 @@ func TestAnIndexThatCannotBeStoredStaysInMemory(t *testing.T) {
 		}
 		x.Close()
 	})
+}
+
+// What an idle index no longer needs is free to be collected: the words of its
+// pages, too.
+func TestAnIdleIndexHoldsNoWords(t *testing.T) {
+	x := opened(t, Options{Dir: t.TempDir(), Idle: time.Minute})
+	for range 2 { // the second one has a generation to replace
+		if err := x.Replace(t.Context(), library(30, 1), nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := x.Page(t.Context(), "p0"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	words := weak.Make(x.current.Load().words[0])
+	x.idle.used.Store(0)
+	x.unload()
+	runtime.GC()
+	if x.current.Load() != nil || words.Value() != nil {
+		t.Errorf("the generation is %p, the words of its first page %p", x.current.Load(), words.Value())
+	}
+	runtime.KeepAlive(x)
 }

@@ -122,7 +122,7 @@ func (x *Index) Restore(ctx context.Context, progress func(done, total int)) {
 	case err != nil:
 		x.unusable(err)
 	case x.unloads(c.docs):
-		x.idle.outlines.Store(&c.docs)
+		x.idle.keep(c.docs)
 	default:
 		_ = x.show(context.Background(), c, nil) // it only fails with the context
 	}
@@ -236,7 +236,7 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 	unloads := x.unloads(documents)
 	unloaded := unloads && old == nil
 	if unloaded && x.save(c) { // it is on disk only until somebody searches
-		x.idle.outlines.Store(&c.docs)
+		x.idle.keep(c.docs)
 		return nil
 	}
 	if old != nil && len(c.lexicon.Words) > 2*old.wordsUsed+10_000 {
@@ -248,7 +248,7 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 	}
 	x.idle.outlines.Store(nil)
 	if x.dir != "" && !unloaded && x.save(c) && unloads {
-		x.idle.outlines.Store(&c.docs)
+		x.idle.keep(c.docs)
 		x.unloadLater(x.idle.after)
 	}
 	return nil

@@ -14,8 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
 	"github.com/caddy-docs/caddy-docs/retrieval/words"
@@ -274,25 +272,26 @@ type hit struct {
 // answers those of one call one after the other.
 func (s *server) search(ctx context.Context, key string, requests []searchRequest) ([]result, error) {
 	results, calls := make([]result, len(requests)), min(len(requests), searchCalls)
-	var group errgroup.Group
+	errs := make([]error, calls)
+	var group sync.WaitGroup
 	for first := range calls {
-		group.Go(func() error {
+		group.Go(func() {
 			var queries []searchRequest
 			for i := first; i < len(requests); i += calls {
 				queries = append(queries, requests[i])
 			}
 			found, err := s.multiSearch(ctx, key, queries)
-			if err != nil {
-				return err
+			if errs[first] = err; err != nil {
+				return
 			}
 			for i, r := range queries {
 				found[i].semantic, found[i].share = r.Hybrid != nil, r.share
 				results[first+i*calls] = found[i]
 			}
-			return nil
 		})
 	}
-	return results, group.Wait()
+	group.Wait()
+	return results, cmp.Or(errs...)
 }
 
 // multiSearch sends requests in one call, and returns a result of each.

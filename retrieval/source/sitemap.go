@@ -149,7 +149,7 @@ func (s *sitemapSnapshot) checkPageRedirect(r *http.Request, via []*http.Request
 	return nil
 }
 
-// get makes a request for one of the types of a page, or a sitemap.
+// get requests a page or a sitemap.
 func (s *sitemapSnapshot) get(ctx context.Context, address, tag string) (*http.Response, error) {
 	return get(ctx, &s.client, address, tag, "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.5")
 }

@@ -36,9 +36,11 @@ func (f *Forms) Of(term uint32) []uint32 { return f.words[f.first[term]:f.first[
 // SpellingOf lists the words of a lexicon that are in any place. The places of
 // equal words, which are in several languages, are added up.
 func SpellingOf(lexicon []Word, places []uint32) *List {
-	all := make(map[string]uint32, len(lexicon))
-	for i, w := range lexicon {
-		all[w.Text] += places[i]
+	all := make(map[string]uint32)
+	for i, n := range places {
+		if n > 0 {
+			all[lexicon[i].Text] += n
+		}
 	}
 	return NewList(all)
 }
