@@ -583,3 +583,24 @@ func TestNoReplyWaitsLongerForTheStorageThanItsLimit(t *testing.T) {
 const month = 30 * 24 * time.Hour
 
 var quiet = slog.New(slog.DiscardHandler)
+
+// What memory holds during an outage is stored after it: reading one thread makes
+// no other leave.
+func TestAllTurnsOfAnOutageAreStoredAfterIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &memory{}
+		k := New(store, month, slog.New(slog.DiscardHandler))
+		store.set(errDown, 0)
+		const threads = 480 // of 30 kB: close to the 16 MB of the memory
+		for range threads {
+			th, _ := k.Open(t.Context(), "", reader)
+			_ = k.Append(t.Context(), th.ID, reader, Turn{Question: "q", Answer: strings.Repeat("x", 30_000)}, false)
+		}
+		store.set(nil, 0)
+		time.Sleep(time.Minute)
+		k.save(t.Context())
+		if n := len(store.names()); n != threads {
+			t.Errorf("%d of %d threads are stored", n, threads)
+		}
+	})
+}
