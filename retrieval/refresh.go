@@ -96,7 +96,7 @@ type Refresher struct {
 	again   bool            // the next refresh is a rebuild
 	calls   sync.WaitGroup  // refreshes in progress
 
-	// lock is held by whoever changes the index or uses the fields below.
+	// lock is held while the index is changed or the fields below are used.
 	lock       *semaphore.Weighted
 	table      *pageTable // nil before the first refresh
 	documents  []*Document
