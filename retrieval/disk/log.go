@@ -1,9 +1,11 @@
 package disk
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -23,7 +25,7 @@ type Log struct {
 	files map[string]*os.File // by name, open for reading
 	own   string              // the file that is appended to, "" before the first data
 	size  int64               // of own
-	refs  map[string]Ref
+	refs  Refs
 }
 
 // Ref is where data is.
@@ -32,6 +34,18 @@ type Ref struct {
 	Offset int64
 	Length uint32
 }
+
+// Refs is where data is, by a hash of its key.
+type Refs map[Key]Ref
+
+// Of returns where the data of a key is.
+func (r Refs) Of(key string) (at Ref, ok bool) {
+	at, ok = r[KeyOf("", key)]
+	return at, ok
+}
+
+// Set says where the data of a key is.
+func (r Refs) Set(key string, at Ref) { r[KeyOf("", key)] = at }
 
 const (
 	storePattern = "pages-*.bin"
@@ -51,11 +65,11 @@ var ErrMissing = errors.New("it is no longer in the data folder")
 // NewLog returns the log of a folder, which is created when it is needed; "" is
 // a temporary one.
 func NewLog(dir string) *Log {
-	return &Log{dir: dir, files: map[string]*os.File{}, refs: map[string]Ref{}}
+	return &Log{dir: dir, files: map[string]*os.File{}, refs: Refs{}}
 }
 
 // Use makes known where data of an earlier run is.
-func (s *Log) Use(refs map[string]Ref) {
+func (s *Log) Use(refs Refs) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refs = refs
@@ -65,14 +79,14 @@ func (s *Log) Use(refs map[string]Ref) {
 func (s *Log) Put(key string, data []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if at, ok := s.refs[key]; ok {
+	if at, ok := s.refs.Of(key); ok {
 		if _, err := s.read(at); err == nil { // what fails and is tried again must not fill the disk
 			return nil
 		}
 	}
 	at, err := s.append(data)
 	if err == nil {
-		s.refs[key] = at
+		s.refs.Set(key, at)
 	}
 	return err
 }
@@ -81,7 +95,7 @@ func (s *Log) Put(key string, data []byte) error {
 func (s *Log) Get(key string) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if at, ok := s.refs[key]; ok {
+	if at, ok := s.refs.Of(key); ok {
 		if data, err := s.read(at); err == nil {
 			return data, nil
 		}
@@ -151,13 +165,13 @@ func (s *Log) read(at Ref) ([]byte, error) {
 
 // Retain forgets all data except that of keys, and writes the files again if
 // they are mostly unused. It returns where the data is.
-func (s *Log) Retain(keys []string) (map[string]Ref, error) {
+func (s *Log) Retain(keys iter.Seq[string]) (Refs, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	live, used := make(map[string]Ref, len(keys)), int64(0)
-	for _, key := range keys {
-		if at, ok := s.refs[key]; ok {
-			live[key] = at
+	live, used := Refs{}, int64(0)
+	for key := range keys {
+		if at, ok := s.refs.Of(key); ok {
+			live.Set(key, at)
 			used += int64(at.Length) + 8
 		}
 	}
@@ -179,7 +193,10 @@ func (s *Log) compact() error {
 	if err := s.create(); err != nil {
 		return err
 	}
-	for _, key := range slices.Sorted(maps.Keys(s.refs)) {
+	inOrder := func(a, b Key) int {
+		return cmp.Or(cmp.Compare(s.refs[a].File, s.refs[b].File), cmp.Compare(s.refs[a].Offset, s.refs[b].Offset))
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(s.refs), inOrder) {
 		data, err := s.read(s.refs[key])
 		if err != nil {
 			delete(s.refs, key) // it is made again

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -27,7 +28,7 @@ func TestTheLogKeepsDataOnce(t *testing.T) {
 	}
 
 	// Another process reads it once it knows where it is.
-	refs, err := s.Retain([]string{"a", "b"})
+	refs, err := s.Retain(slices.Values([]string{"a", "b"}))
 	if err != nil || len(refs) != 1 {
 		t.Fatalf("%v, %v", refs, err)
 	}

@@ -45,13 +45,26 @@ func (c *content) writes() bool { return c != nil && !c.adopted }
 
 // pageState is what is known of a page's records.
 type pageState struct {
-	IDs      []recordID // by section
-	Embedded []bool     // which have a vector; nil: none
+	IDs      recordIDs // by section
+	Embedded []bool    // which have a vector; nil: none
 	Traits   words.Traits
 }
 
 // recordID is the ID of a record; in the server it has 16 hexadecimal digits.
 type recordID = uint64
+
+// recordIDs are stored with eight bytes each.
+type recordIDs []recordID
+
+func (l recordIDs) MarshalBinary() (data []byte, err error) {
+	return binary.Append(nil, binary.BigEndian, l)
+}
+
+func (l *recordIDs) UnmarshalBinary(data []byte) error {
+	*l = make(recordIDs, len(data)/8)
+	_, err := binary.Decode(data, binary.BigEndian, *l)
+	return err
+}
 
 func formatID(id recordID) string { return fmt.Sprintf("%016x", id) }
 
@@ -196,7 +209,7 @@ func (c *content) find(d *retrieval.Document) (at int, ok bool) {
 // analyze keeps on disk what the ranking reads of a page, and returns its state.
 func (x *Index) analyze(d *retrieval.Document) (pageState, error) {
 	traits, terms := words.Analyze(d)
-	p := pageState{Traits: traits, IDs: make([]recordID, len(d.Sections))}
+	p := pageState{Traits: traits, IDs: make(recordIDs, len(d.Sections))}
 	for j := range d.Sections {
 		p.IDs[j], _ = parseID(newRecord(d, j, terms[j].Terms).ID)
 	}

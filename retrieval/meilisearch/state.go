@@ -2,13 +2,15 @@ package meilisearch
 
 import (
 	"bufio"
-	"compress/gzip"
 	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"unique"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/disk"
@@ -22,9 +24,11 @@ import (
 // index of the server beside those of the languages.
 const (
 	stateFile   = "meilisearch.state"
-	stateHeader = "caddy-docs state 7\n"
+	stateHeader = "caddy-docs state 8\n"
 	// maxState limits what a damaged state can make us read.
 	maxState = 1 << 30
+	// stateWindow is how many bytes of a state memory holds to compress it.
+	stateWindow = 1 << 20
 )
 
 var errState = errors.New("it is damaged, or of another version")
@@ -51,9 +55,9 @@ type statePage struct {
 func (p *statePage) refs() [3]**disk.Ref { return [3]**disk.Ref{&p.Page, &p.Ranked, &p.Vectors} }
 
 // encodeState writes the state of c. refs may be nil.
-func encodeState(w io.Writer, c *content, refs map[string]disk.Ref) error {
+func encodeState(w io.Writer, c *content, refs disk.Refs) error {
 	_, err := io.WriteString(w, stateHeader)
-	out, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // the level is valid
+	out, _ := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(stateWindow)) // the options are valid
 	g := gob.NewEncoder(out)
 	head := stateHead{Pages: len(c.pages), Mean: c.mean, Mark: c.mark, Dimensions: map[string]int{}}
 	for _, ix := range c.indexes {
@@ -71,7 +75,7 @@ func encodeState(w io.Writer, c *content, refs map[string]disk.Ref) error {
 		p := statePage{Outline: &o, State: c.pages[i]}
 		to := p.refs()
 		for j, key := range c.keys(i) {
-			if at, ok := refs[key]; ok {
+			if at, ok := refs.Of(key); ok {
 				*to[j] = &at
 			}
 		}
@@ -84,7 +88,7 @@ func encodeState(w io.Writer, c *content, refs map[string]disk.Ref) error {
 }
 
 // decodeState reads what encodeState wrote.
-func (x *Index) decodeState(r io.Reader) (c *content, refs map[string]disk.Ref, err error) {
+func (x *Index) decodeState(r io.Reader) (c *content, refs disk.Refs, err error) {
 	defer func() {
 		if err != nil {
 			c, err = nil, fmt.Errorf("%w: %w", errState, err)
@@ -94,10 +98,11 @@ func (x *Index) decodeState(r io.Reader) (c *content, refs map[string]disk.Ref, 
 	if _, err := io.ReadFull(r, header); err != nil || string(header) != stateHeader {
 		return nil, nil, errState
 	}
-	plain, err := gzip.NewReader(bufio.NewReader(r))
+	plain, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(stateWindow))
 	if err != nil {
 		return nil, nil, err
 	}
+	defer plain.Close()
 	in := bufio.NewReader(io.LimitReader(plain, maxState))
 	g := gob.NewDecoder(in)
 	var head stateHead
@@ -105,7 +110,7 @@ func (x *Index) decodeState(r io.Reader) (c *content, refs map[string]disk.Ref, 
 		return nil, nil, err
 	}
 	c = &content{byPage: map[string]int{}, mean: head.Mean, mark: head.Mark, restored: true}
-	refs = map[string]disk.Ref{}
+	refs = disk.Refs{}
 	for i := range head.Pages {
 		var p statePage
 		if err := g.Decode(&p); err != nil {
@@ -120,7 +125,9 @@ func (x *Index) decodeState(r io.Reader) (c *content, refs map[string]disk.Ref, 
 		from := p.refs()
 		for j, key := range c.keys(i) {
 			if *from[j] != nil {
-				refs[key] = **from[j]
+				at := **from[j]
+				at.File = unique.Make(at.File).Value() // one string
+				refs.Set(key, at)
 			}
 		}
 	}
@@ -155,7 +162,7 @@ func (x *Index) restore() {
 		return
 	}
 	var c *content
-	var refs map[string]disk.Ref
+	var refs disk.Refs
 	if err == nil {
 		c, refs, err = x.decodeState(file)
 		_ = file.Close()
@@ -170,12 +177,15 @@ func (x *Index) restore() {
 
 // saveState writes the state to the data folder.
 func (x *Index) saveState(c *content) {
-	keys := make([]string, 0, 3*len(c.outlines))
-	for i := range c.outlines {
-		of := c.keys(i)
-		keys = append(keys, of[:]...)
-	}
-	refs, err := x.store.Retain(keys)
+	refs, err := x.store.Retain(func(yield func(string) bool) {
+		for i := range c.outlines {
+			for _, key := range c.keys(i) {
+				if !yield(key) {
+					return
+				}
+			}
+		}
+	})
 	if err == nil && x.options.Dir != "" {
 		err = disk.WriteFile(filepath.Join(x.options.Dir, stateFile), func(w io.Writer) error { return encodeState(w, c, refs) })
 		if err == nil {

@@ -95,7 +95,7 @@ func TestAProcessWithoutPagesAnswersWithTheStateInTheServer(t *testing.T) {
 			s.put(part)
 		}},
 		{"of a later version", func(s stateOf, _, part stateDocument) {
-			part.Data = bytes.Replace(part.Data, []byte("state 7\n"), []byte("state 999\n"), 1)
+			part.Data = bytes.Replace(part.Data, []byte("state 8\n"), []byte("state 999\n"), 1)
 			s.put(part)
 		}},
 		{"a part is missing", func(s stateOf, _, part stateDocument) {
@@ -147,7 +147,7 @@ func TestAStateOnDiskThatCannotBeReadIsWrittenAgain(t *testing.T) {
 		"empty":              func([]byte) []byte { return nil },
 		"other bytes":        func([]byte) []byte { return []byte("something else") },
 		"one byte changed":   func(b []byte) []byte { b[len(b)/2] ^= 1; return b },
-		"of a later version": func(b []byte) []byte { return bytes.Replace(b, []byte("state 7\n"), []byte("state 999\n"), 1) },
+		"of a later version": func(b []byte) []byte { return bytes.Replace(b, []byte("state 8\n"), []byte("state 999\n"), 1) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
