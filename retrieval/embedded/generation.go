@@ -48,7 +48,8 @@ type generation struct {
 	warnMisfit sync.Once
 }
 
-// newGeneration inverts the words of documents.
+// newGeneration inverts the words of documents. What does not depend on other
+// parts is made at the same time.
 func newGeneration(c contents) *generation {
 	docs, lexicon := c.docs, c.lexicon.Words
 	g := &generation{contents: c, byPage: make(map[string]uint32, len(docs)), first: make([]uint32, 1, len(docs)+1)}
@@ -62,6 +63,13 @@ func newGeneration(c contents) *generation {
 			g.languages = append(g.languages, l)
 		}
 	}
+	var others sync.WaitGroup
+	others.Go(func() {
+		g.spelling = words.SpellingOf(lexicon, places)
+		g.relate()
+		g.factor = factorsOf(docs)
+		g.vectors.measure(g)
+	})
 	terms := make([]uint32, len(lexicon))
 	g.terms = map[string]uint32{}
 	for i, n := range places {
@@ -85,10 +93,7 @@ func newGeneration(c contents) *generation {
 	g.titleIDF = g.titles.sums(len(docs), g.sectionIDF)
 	g.slugIDF = g.slugs.sums(len(docs), g.sectionIDF)
 	g.headingIDF = g.headings.sums(g.sectionCount(), g.sectionIDF)
-	g.relate()
-	g.factor = factorsOf(docs)
-	g.spelling = words.SpellingOf(lexicon, places)
-	g.vectors.measure(g)
+	others.Wait()
 	return g
 }
 
@@ -112,36 +117,26 @@ func (g *generation) sectionCount() int { return int(g.first[len(g.docs)]) }
 // sectionsOf returns the range of a page's sections.
 func (g *generation) sectionsOf(page uint32) (from, to uint32) { return g.first[page], g.first[page+1] }
 
-// invert fills the postings. term has the term of each word. found is nil, or
-// what is known of pages of which g has some sections only.
+// invert fills the postings, those of sections and those of pages at the same
+// time. term has the term of each word. found is nil, or what is known of pages
+// of which g has some sections only.
 func (g *generation) invert(term []uint32, terms int, found []FoundPage) {
-	all := []*postings{&g.sections, &g.pages, &g.titles, &g.slugs, &g.headings}
-	for _, p := range all {
-		*p = newPostings(terms)
-	}
-	g.invertInto(term, terms, found)
-	for _, p := range all {
-		p.counted()
-	}
-	g.invertInto(term, terms, found)
-	for _, p := range all {
-		p.filled()
-	}
+	var pages sync.WaitGroup
+	pages.Go(func() {
+		fill(terms, func() { g.invertPages(term, terms, found) }, &g.pages, &g.titles, &g.slugs)
+	})
+	fill(terms, func() { g.invertSections(term, terms) }, &g.sections, &g.headings)
+	pages.Wait()
 }
 
-func (g *generation) invertInto(term []uint32, terms int, found []FoundPage) {
-	mean := g.mean
-	section, page, names := accumulator{sum: make([]float32, terms)}, accumulator{sum: make([]float32, terms)}, accumulator{sum: make([]float32, terms)}
+// invertPages adds pages to their postings.
+func (g *generation) invertPages(term []uint32, terms int, found []FoundPage) {
+	page, names := newAccumulator(terms), newAccumulator(terms)
 	for i, c := range g.words {
-		p := uint32(i)
-		title, description := mean.Title.Norm(c.Title), mean.Description.Norm(c.Description)
-		keywords, path := mean.Keywords.Norm(c.Keywords), mean.Path.Norm(c.Path)
-		shared := func(w *words.HeadWord) float32 {
-			return titleWeight*float32(w.Title)/title + descriptionWeight*float32(w.Description)/description +
-				keywordsWeight*float32(w.Keywords)/keywords + pathWeight*float32(w.Path)/path
-		}
-		for _, w := range c.Head {
-			page.add(term[w.Word], shared(&w))
+		p, shared := uint32(i), g.sharedWeight(c)
+		for k := range c.Head {
+			w := &c.Head[k]
+			page.add(term[w.Word], shared(w))
 			if w.InTitle {
 				names.add(term[w.Word], 1)
 			}
@@ -158,28 +153,53 @@ func (g *generation) invertInto(term []uint32, terms int, found []FoundPage) {
 		if found != nil {
 			headings, texts = found[i].Headings, found[i].Words
 		}
-		pageHeading, pageText := mean.PageHeading.Norm(headings), mean.PageText.Norm(texts)
+		heading, text := g.mean.PageHeading.Norm(headings), g.mean.PageText.Norm(texts)
+		for j := range c.Sections {
+			s := &c.Sections[j]
+			leads, lead := j == 0 && (found == nil || found[i].Sections[0].Section == 0), g.mean.Text.Norm(s.Text)
+			for w := range s.All() {
+				weight := headingWeight*float32(w.Heading)/heading + textWeight*float32(w.Text)/text
+				page.add(term[w.Word], weight)
+				if leads {
+					page.add(term[w.Word], leadWeight*float32(w.Text)/lead)
+				}
+			}
+		}
+		page.moveTo(&g.pages, p)
+	}
+}
+
+// invertSections adds sections to their postings.
+func (g *generation) invertSections(term []uint32, terms int) {
+	section, names := newAccumulator(terms), newAccumulator(terms)
+	for i, c := range g.words {
+		shared := g.sharedWeight(c)
 		for j := range c.Sections {
 			s, at := &c.Sections[j], g.first[i]+uint32(j)
-			for _, w := range c.Head {
-				section.add(term[w.Word], shared(&w))
+			for k := range c.Head {
+				section.add(term[c.Head[k].Word], shared(&c.Head[k]))
 			}
-			heading, text := mean.Heading.Norm(s.Heading), mean.Text.Norm(s.Text)
+			heading, text := g.mean.Heading.Norm(s.Heading), g.mean.Text.Norm(s.Text)
 			for w := range s.All() {
-				t := term[w.Word]
-				section.add(t, headingWeight*float32(w.Heading)/heading+textWeight*float32(w.Text)/text)
-				page.add(t, headingWeight*float32(w.Heading)/pageHeading+textWeight*float32(w.Text)/pageText)
-				if j == 0 && (found == nil || found[i].Sections[0].Section == 0) {
-					page.add(t, leadWeight*float32(w.Text)/text)
-				}
+				section.add(term[w.Word], headingWeight*float32(w.Heading)/heading+textWeight*float32(w.Text)/text)
 				if w.InHeading {
-					names.add(t, 1)
+					names.add(term[w.Word], 1)
 				}
 			}
 			section.moveTo(&g.sections, at)
 			names.moveTo(&g.headings, at)
 		}
-		page.moveTo(&g.pages, p)
+	}
+}
+
+// sharedWeight returns the weight of the words that a page shares with all its
+// sections.
+func (g *generation) sharedWeight(c *words.PageWords) func(*words.HeadWord) float32 {
+	title, description := g.mean.Title.Norm(c.Title), g.mean.Description.Norm(c.Description)
+	keywords, path := g.mean.Keywords.Norm(c.Keywords), g.mean.Path.Norm(c.Path)
+	return func(w *words.HeadWord) float32 {
+		return titleWeight*float32(w.Title)/title + descriptionWeight*float32(w.Description)/description +
+			keywordsWeight*float32(w.Keywords)/keywords + pathWeight*float32(w.Path)/path
 	}
 }
 

@@ -21,6 +21,21 @@ type postings struct {
 
 func newPostings(terms int) postings { return postings{first: make([]uint32, terms+1)} }
 
+// fill fills postings by calling add for each of its two passes.
+func fill(terms int, add func(), all ...*postings) {
+	for _, p := range all {
+		*p = newPostings(terms)
+	}
+	add()
+	for _, p := range all {
+		p.counted()
+	}
+	add()
+	for _, p := range all {
+		p.filled()
+	}
+}
+
 // of returns the postings of a term.
 func (p *postings) of(term uint32) []posting { return p.list[p.first[term]:p.first[term+1]] }
 
@@ -87,6 +102,8 @@ type accumulator struct {
 	sum   []float32 // by term
 	terms []uint32  // those whose sum is not 0
 }
+
+func newAccumulator(terms int) *accumulator { return &accumulator{sum: make([]float32, terms)} }
 
 func (a *accumulator) add(term uint32, weight float32) {
 	if a.sum[term] == 0 {
