@@ -105,7 +105,7 @@ func (a API) Status() Status {
 		st.API, st.APIProblem = a.API(r.Name)
 		if r.Index != nil {
 			st.Index = r.Index.Refresher.Status()
-			counts := reach.Count(r.Reach.Pages())
+			counts := r.Reach.Count()
 			st.Pages = &counts
 		}
 		s.Sites = append(s.Sites, st)

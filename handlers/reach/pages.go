@@ -2,6 +2,7 @@ package reach
 
 import (
 	"fmt"
+	"iter"
 	"net/http"
 	"net/url"
 	"path"
@@ -254,9 +255,11 @@ func (c Counts) String() string {
 }
 
 // Count counts pages by state.
-func Count(pages []Page) Counts {
+func Count(pages []Page) Counts { return count(slices.Values(pages)) }
+
+func count(pages iter.Seq[Page]) Counts {
 	by := map[State]int{}
-	for _, p := range pages {
+	for p := range pages {
 		by[p.State]++
 	}
 	return Counts{by[Public], by[Locked], by[NotServed], by[Duplicate], by[Unknown]}

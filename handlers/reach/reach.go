@@ -8,6 +8,7 @@ package reach
 import (
 	"cmp"
 	"context"
+	"iter"
 	"log/slog"
 	"maps"
 	"net/url"
@@ -215,24 +216,31 @@ func New(o Options) (*Gate, error) {
 
 // Pages returns the pages with their states, by URL.
 func (s *Gate) Pages() []Page {
+	return slices.SortedFunc(s.eachPage(), func(a, b Page) int { return strings.Compare(a.URL, b.URL) })
+}
+
+// Count counts the pages by state.
+func (s *Gate) Count() Counts { return count(s.eachPage()) }
+
+// eachPage returns the pages with their states.
+func (s *Gate) eachPage() iter.Seq[Page] {
 	v := s.View()
-	var all []Page
-	for _, d := range s.Documents() {
-		switch p := v.pages[d.Page]; {
-		case v.Elsewhere:
-			p := Page{Document: d, State: Public, URL: d.URL}
-			if !s.Open {
-				p.Why = "is not served by this Caddy"
+	return func(yield func(Page) bool) {
+		for _, d := range s.Documents() {
+			p := Page{Document: d, State: Unknown, URL: d.URL, Why: "was not asked for yet"}
+			switch found := v.pages[d.Page]; {
+			case v.Elsewhere:
+				if p.State, p.Why = Public, ""; !s.Open {
+					p.Why = "is not served by this Caddy"
+				}
+			case found.shows(d):
+				p = *found
 			}
-			all = append(all, p)
-		case !p.shows(d):
-			all = append(all, Page{Document: d, State: Unknown, URL: d.URL, Why: "was not asked for yet"})
-		default:
-			all = append(all, *p)
+			if !yield(p) {
+				return
+			}
 		}
 	}
-	slices.SortFunc(all, func(a, b Page) int { return strings.Compare(a.URL, b.URL) })
-	return all
 }
 
 func (s *Gate) newView(documents []*retrieval.Document) *View {
