@@ -260,7 +260,9 @@ func (r *Refresher) serve(ctx context.Context, call *refreshCall) {
 			return
 		}
 	}
+	done := saveMemory()
 	call.report, call.err = r.refresh(ctx)
+	done()
 	if r.options.OnReport != nil {
 		r.options.OnReport(call.report, call.err)
 	}

@@ -18,7 +18,7 @@ func statistics(t *testing.T, stopWords []string, documents ...*retrieval.Docume
 	}
 	tally := words.NewTable().Tally()
 	for _, d := range documents {
-		tally.Add(d)
+		tally.Add(words.CountPage(d))
 	}
 	table, err := words.ReadTable(tally.Table().Encode())
 	if err != nil {

@@ -13,16 +13,16 @@ func TestATableOfWhatIsLeftIsThatOfWhatWasNeverRemoved(t *testing.T) {
 	docs := library(60, 1)
 	tally, want := words.NewTable().Tally(), words.NewTable().Tally()
 	for _, d := range docs {
-		tally.Add(d)
+		tally.Add(words.CountPage(d))
 	}
 	before := tally.Table()
 	tally = before.Tally()
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, d := range docs {
 		if r.IntN(2) == 0 {
-			tally.Remove(d)
+			tally.Remove(words.CountPage(d))
 		} else {
-			want.Add(d)
+			want.Add(words.CountPage(d))
 		}
 		if r.IntN(10) == 0 {
 			want = want.Table().Tally()
@@ -44,7 +44,7 @@ func TestATableOfWhatIsLeftIsThatOfWhatWasNeverRemoved(t *testing.T) {
 func TestADamagedTableIsAnError(t *testing.T) {
 	tally := words.NewTable().Tally()
 	for _, d := range library(10, 1) {
-		tally.Add(d)
+		tally.Add(words.CountPage(d))
 	}
 	data := tally.Table().Encode()
 	for n := range data {

@@ -150,13 +150,16 @@ func (x *Index) newContent(outlines []*retrieval.Document, before *content, vect
 			continue
 		}
 		full, err := x.stored(d)
-		if err == nil && !unchanged {
-			c.pages[i], err = x.analyze(full)
-		}
 		if err != nil {
 			return nil, err
 		}
-		tally.Add(full)
+		counted := words.CountPage(full)
+		if tally.Add(counted); unchanged {
+			continue
+		}
+		if c.pages[i], err = x.analyze(full, counted); err != nil {
+			return nil, err
+		}
 	}
 	c.index(x)
 	if err := c.measure(x, before); err != nil {
@@ -191,7 +194,7 @@ func (x *Index) tallyOf(outlines []*retrieval.Document, before *content) (tally 
 		if err != nil {
 			return words.NewTable().Tally(), false // the page is no longer on disk
 		}
-		tally.Remove(full)
+		tally.Remove(words.CountPage(full))
 	}
 	return tally, true
 }
@@ -207,8 +210,8 @@ func (c *content) find(d *retrieval.Document) (at int, ok bool) {
 }
 
 // analyze keeps on disk what the ranking reads of a page, and returns its state.
-func (x *Index) analyze(d *retrieval.Document) (pageState, error) {
-	traits, terms := words.Analyze(d)
+func (x *Index) analyze(d *retrieval.Document, counted *words.Counted) (pageState, error) {
+	traits, terms := words.Analyze(counted)
 	p := pageState{Traits: traits, IDs: make(recordIDs, len(d.Sections))}
 	for j := range d.Sections {
 		p.IDs[j], _ = parseID(newRecord(d, j, terms[j].Terms).ID)

@@ -71,7 +71,7 @@ func (x *Index) narrow(ctx context.Context, c *content, pages *retrieval.PageSet
 			if err != nil {
 				return nil, err
 			}
-			count(full)
+			count(words.CountPage(full))
 		}
 		n.statistics = embedded.NewStatistics(tally.Table(), x.wording)
 	}

@@ -485,7 +485,7 @@ func (s *replica) ranked(w *wanted, results []result) ([]retrieval.Hit, error) {
 			}
 		}
 		if c.adopted {
-			_, terms := words.Analyze(list[i].Document)
+			_, terms := words.Analyze(words.CountPage(list[i].Document))
 			for j := range list[i].Sections {
 				f := &list[i].Sections[j]
 				f.Counts = terms[f.Section].Counts

@@ -311,7 +311,7 @@ func (u *update) records(ctx context.Context, p *plan, list []location, finish f
 						yield(nil, err)
 						return
 					}
-					_, terms = words.Analyze(d)
+					_, terms = words.Analyze(words.CountPage(d))
 					if vectors = nil; u.content.vectors != nil {
 						vectors = u.content.vectors(next.page)
 					}

@@ -32,13 +32,25 @@ type SectionTerms struct {
 	Counts []byte
 }
 
+// Counted are the words of one page, with a lexicon of their own.
+type Counted struct {
+	*PageWords
+	lexicon Lexicon
+}
+
+// CountPage counts the words of a page, for Analyze and Tally.
+func CountPage(d *retrieval.Document) *Counted {
+	c := &Counted{}
+	c.PageWords = Count(d, &c.lexicon)
+	return c
+}
+
 // Analyze returns the traits of a whole page, and the words of its sections.
-func Analyze(d *retrieval.Document) (Traits, []SectionTerms) {
-	var lex Lexicon
-	c := Count(d, &lex)
+func Analyze(c *Counted) (Traits, []SectionTerms) {
+	lex := &c.lexicon
 	heading, text := c.Lengths()
 	traits := Traits{Language: string(c.Language), Words: text, Headings: heading}
-	out, counts := make([]SectionTerms, len(c.Sections)), Encode(c, &lex)
+	out, counts := make([]SectionTerms, len(c.Sections)), Encode(c.PageWords, lex)
 	for i := range c.Sections {
 		var fields [3]strings.Builder
 		seen := map[string]bool{}

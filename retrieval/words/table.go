@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/language"
 )
 
@@ -59,18 +58,16 @@ func (t *Table) Tally() *Tally {
 }
 
 // Add counts a page.
-func (y *Tally) Add(d *retrieval.Document) { y.count(d, 1) }
+func (y *Tally) Add(c *Counted) { y.count(c, 1) }
 
 // Remove uncounts a page.
-func (y *Tally) Remove(d *retrieval.Document) { y.count(d, -1) }
+func (y *Tally) Remove(c *Counted) { y.count(c, -1) }
 
-func (y *Tally) count(d *retrieval.Document, by int) {
-	t := y.table
-	var lex Lexicon
-	c := Count(d, &lex)
+func (y *Tally) count(c *Counted, by int) {
+	t, lex := y.table, &c.lexicon
 	t.Pages += by
 	t.Sections += by * len(c.Sections)
-	t.Mean.AddPage(c, float64(by))
+	t.Mean.AddPage(c.PageWords, float64(by))
 	if t.Languages[c.Language] += by; t.Languages[c.Language] <= 0 {
 		delete(t.Languages, c.Language)
 	}
