@@ -216,21 +216,21 @@ func New(o Options) (*Gate, error) {
 
 // Pages returns the pages with their states, by URL.
 func (s *Gate) Pages() []Page {
-	return slices.SortedFunc(s.eachPage(), func(a, b Page) int { return strings.Compare(a.URL, b.URL) })
+	return slices.SortedFunc(s.View().all(s.Documents(), s.Open), func(a, b Page) int { return strings.Compare(a.URL, b.URL) })
 }
 
 // Count counts the pages by state.
-func (s *Gate) Count() Counts { return count(s.eachPage()) }
+func (s *Gate) Count() Counts { return count(s.View().all(s.Documents(), s.Open)) }
 
-// eachPage returns the pages with their states.
-func (s *Gate) eachPage() iter.Seq[Page] {
-	v := s.View()
+// all returns documents with their states. open is true if all are public by
+// the configuration.
+func (v *View) all(documents []*retrieval.Document, open bool) iter.Seq[Page] {
 	return func(yield func(Page) bool) {
-		for _, d := range s.Documents() {
+		for _, d := range documents {
 			p := Page{Document: d, State: Unknown, URL: d.URL, Why: "was not asked for yet"}
 			switch found := v.pages[d.Page]; {
 			case v.Elsewhere:
-				if p.State, p.Why = Public, ""; !s.Open {
+				if p.State, p.Why = Public, ""; !open {
 					p.Why = "is not served by this Caddy"
 				}
 			case found.shows(d):

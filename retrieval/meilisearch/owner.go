@@ -164,10 +164,11 @@ func (u *update) finish(ctx context.Context, m mark) error {
 	return nil
 }
 
-// fetchState reads the state from a server, nil if it has none.
+// fetchState reads the state from a server, nil if it has none, or one that
+// could not be used before.
 func (s *replica) fetchState(ctx context.Context, m mark) (c *content, err error) {
 	if s.now().badState {
-		return nil, errState
+		return nil, nil
 	}
 	var state bytes.Buffer
 	for i := range m.Parts {

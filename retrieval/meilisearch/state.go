@@ -31,8 +31,6 @@ const (
 	stateWindow = 1 << 20
 )
 
-var errState = errors.New("it is damaged, or of another version")
-
 // stateHead begins an encoded state. The pages follow, one by one, so that
 // neither writing nor reading them takes much memory, and then the table.
 type stateHead struct {
@@ -91,12 +89,12 @@ func encodeState(w io.Writer, c *content, refs disk.Refs) error {
 func (x *Index) decodeState(r io.Reader) (c *content, refs disk.Refs, err error) {
 	defer func() {
 		if err != nil {
-			c, err = nil, fmt.Errorf("%w: %w", errState, err)
+			c, err = nil, fmt.Errorf("it is damaged, or of another version: %w", err)
 		}
 	}()
 	header := make([]byte, len(stateHeader))
 	if _, err := io.ReadFull(r, header); err != nil || string(header) != stateHeader {
-		return nil, nil, errState
+		return nil, nil, errors.New("another header")
 	}
 	plain, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(stateWindow))
 	if err != nil {
@@ -118,7 +116,7 @@ func (x *Index) decodeState(r io.Reader) (c *content, refs disk.Refs, err error)
 		}
 		d, state := p.Outline, p.State
 		if d == nil || len(state.Embedded) > len(state.IDs) {
-			return nil, nil, errState
+			return nil, nil, errors.New("a page has no outline")
 		}
 		d.SetOutline(len(state.IDs))
 		c.outlines, c.pages, c.byPage[d.Page] = append(c.outlines, d), append(c.pages, state), i
