@@ -5,24 +5,24 @@ import (
 	"sync"
 )
 
-// indexingGC is the percentage of GOGC while pages are indexed: memory grows by
-// at most so much before it is collected. With Go's 100, an index takes twice
-// its memory while it is filled, and a container must have room for that.
+// indexingGC is the GOGC percentage while pages are indexed: how much garbage
+// may be kept, compared with what is in use. With Go's default of 100, a container
+// would need room for twice the index.
 const indexingGC = 40
 
-// collector counts the refreshes in progress. before is the percentage that the
-// operator has chosen.
+// collector has the percentage that the operator has chosen, and how many tasks
+// want a lower one.
 var collector struct {
 	sync.Mutex
-	refreshes, before int
+	tasks, before int
 }
 
-// saveMemory makes the garbage collector of the process run more often until
-// done is called. A lower GOGC stays, and so does none at all.
-func saveMemory() (done func()) {
+// SaveMemory makes the process's garbage collector run more often until done is
+// called. An operator's lower GOGC, or GOGC=off, is left as it is.
+func SaveMemory() (done func()) {
 	collector.Lock()
 	defer collector.Unlock()
-	if collector.refreshes++; collector.refreshes == 1 {
+	if collector.tasks++; collector.tasks == 1 {
 		if collector.before = debug.SetGCPercent(indexingGC); collector.before < indexingGC {
 			debug.SetGCPercent(collector.before)
 		}
@@ -30,7 +30,7 @@ func saveMemory() (done func()) {
 	return func() {
 		collector.Lock()
 		defer collector.Unlock()
-		if collector.refreshes--; collector.refreshes == 0 {
+		if collector.tasks--; collector.tasks == 0 {
 			debug.SetGCPercent(collector.before)
 		}
 	}

@@ -16,7 +16,7 @@ func gogc() int {
 func TestMemoryIsSavedWhilePagesAreIndexed(t *testing.T) { //nolint:paralleltest // see above
 	for chosen, want := range map[int]int{100: indexingGC, 400: indexingGC, 20: 20, -1: -1} {
 		before := debug.SetGCPercent(chosen)
-		first, second := saveMemory(), saveMemory()
+		first, second := SaveMemory(), SaveMemory()
 		if got := gogc(); got != want {
 			t.Errorf("with GOGC=%d, it is %d while two sites are indexed, want %d", chosen, got, want)
 		}

@@ -109,8 +109,9 @@ func (s *Gate) Update(ctx context.Context) {
 	documents := s.Documents()
 	due, again := s.states.due(documents, time.Now())
 	if len(due) > 0 {
+		done := retrieval.SaveMemory()
 		s.askNew(ctx, documents, due)
-		if len(due) >= manyPages {
+		if done(); len(due) >= manyPages {
 			go debug.FreeOSMemory()
 		}
 	}
