@@ -55,7 +55,8 @@ func (p *statePage) refs() [3]**disk.Ref { return [3]**disk.Ref{&p.Page, &p.Rank
 // encodeState writes the state of c. refs may be nil.
 func encodeState(w io.Writer, c *content, refs disk.Refs) error {
 	_, err := io.WriteString(w, stateHeader)
-	out, _ := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(stateWindow)) // the options are valid
+	out, _ := zstd.NewWriter(w, // the options are valid
+		zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(stateWindow))
 	g := gob.NewEncoder(out)
 	head := stateHead{Pages: len(c.pages), Mean: c.mean, Mark: c.mark, Dimensions: map[string]int{}}
 	for _, ix := range c.indexes {

@@ -148,7 +148,7 @@ type encodedTable struct {
 	Text            string
 	Lengths, Places []uint32 // of the words in Text
 	Steps           []uint32 // from each stem's hash to the next
-	Counts          []uint32 // two of each stem
+	Counts          []uint32 // of each stem, how many more sections than pages, and pages
 }
 
 // Encode returns the table for ReadTable.
@@ -161,7 +161,7 @@ func (t *Table) Encode() []byte {
 	last = 0
 	for i, stem := range t.stems {
 		e.Steps, last = append(e.Steps, stem-last), stem
-		e.Counts = append(e.Counts, t.counts[i][:]...)
+		e.Counts = append(e.Counts, t.counts[i][0]-t.counts[i][1], t.counts[i][1])
 	}
 	var out bytes.Buffer
 	if err := gob.NewEncoder(&out).Encode(e); err != nil {
@@ -192,7 +192,7 @@ func ReadTable(data []byte) (*Table, error) {
 	last = 0
 	for i, n := range e.Steps {
 		last += n
-		t.stems[i], t.counts[i] = last, termCount(e.Counts[2*i:])
+		t.stems[i], t.counts[i] = last, termCount{e.Counts[2*i] + e.Counts[2*i+1], e.Counts[2*i+1]}
 	}
 	return t, nil
 }
