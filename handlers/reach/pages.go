@@ -2,7 +2,6 @@ package reach
 
 import (
 	"fmt"
-	"iter"
 	"net/http"
 	"net/url"
 	"path"
@@ -252,17 +251,6 @@ func (c Counts) String() string {
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-// Count counts pages by state.
-func Count(pages []Page) Counts { return count(slices.Values(pages)) }
-
-func count(pages iter.Seq[Page]) Counts {
-	by := map[State]int{}
-	for p := range pages {
-		by[p.State]++
-	}
-	return Counts{by[Public], by[Locked], by[NotServed], by[Duplicate], by[Unknown]}
 }
 
 // Raw returns how many pages are served as text, and the first of them.

@@ -220,7 +220,13 @@ func (s *Gate) Pages() []Page {
 }
 
 // Count counts the pages by state.
-func (s *Gate) Count() Counts { return count(s.View().all(s.Documents(), s.Open)) }
+func (s *Gate) Count() Counts {
+	by := map[State]int{}
+	for p := range s.View().all(s.Documents(), s.Open) {
+		by[p.State]++
+	}
+	return Counts{by[Public], by[Locked], by[NotServed], by[Duplicate], by[Unknown]}
+}
 
 // all returns documents with their states. open is true if all are public by
 // the configuration.

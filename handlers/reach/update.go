@@ -399,14 +399,13 @@ func (s *Gate) report() {
 		return
 	}
 	pages := s.Pages()
-	n := Count(pages)
 	if p := NoneOpens(pages); p != nil {
 		s.Log.Error("this Caddy serves the site, but none of its pages opens; search and assistant have nothing to show",
 			"pages", len(pages), "example", p.URL, "why", p.Why, "fix", waysOut, "see", "caddy docs doctor")
 		return
 	}
 	if p, exclude := FirstNotServed(pages); p != nil {
-		s.Log.Warn("some pages are left out because they are not served", "pages", n.NotServed, "of", len(pages),
+		s.Log.Warn("some pages are left out because they are not served", "pages", s.Count().NotServed, "of", len(pages),
 			"example", p.URL, "why", p.Why, "write", exclude)
 	}
 }
