@@ -2,6 +2,7 @@ package retrieval
 
 import (
 	"runtime/debug"
+	"runtime/metrics"
 	"sync"
 )
 
@@ -15,6 +16,7 @@ const indexingGC = 40
 var collector struct {
 	sync.Mutex
 	tasks, before int
+	lowered       bool
 }
 
 // SaveMemory makes the process's garbage collector run more often until done is
@@ -23,14 +25,17 @@ func SaveMemory() (done func()) {
 	collector.Lock()
 	defer collector.Unlock()
 	if collector.tasks++; collector.tasks == 1 {
-		if collector.before = debug.SetGCPercent(indexingGC); collector.before < indexingGC {
-			debug.SetGCPercent(collector.before)
+		chosen := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+		metrics.Read(chosen)
+		collector.lowered = int64(chosen[0].Value.Uint64()) > indexingGC //nolint:gosec // off is -1
+		if collector.lowered {
+			collector.before = debug.SetGCPercent(indexingGC)
 		}
 	}
 	return func() {
 		collector.Lock()
 		defer collector.Unlock()
-		if collector.tasks--; collector.tasks == 0 {
+		if collector.tasks--; collector.tasks == 0 && collector.lowered {
 			debug.SetGCPercent(collector.before)
 		}
 	}

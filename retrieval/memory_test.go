@@ -12,7 +12,7 @@ func gogc() int {
 	return percent
 }
 
-// It changes a setting of the process: no other test may run.
+// It changes a setting of the process: no other test may run at the same time.
 func TestMemoryIsSavedWhilePagesAreIndexed(t *testing.T) { //nolint:paralleltest // see above
 	for chosen, want := range map[int]int{100: indexingGC, 400: indexingGC, 20: 20, -1: -1} {
 		before := debug.SetGCPercent(chosen)

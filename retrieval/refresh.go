@@ -260,9 +260,7 @@ func (r *Refresher) serve(ctx context.Context, call *refreshCall) {
 			return
 		}
 	}
-	done := SaveMemory()
 	call.report, call.err = r.refresh(ctx)
-	done()
 	if r.options.OnReport != nil {
 		r.options.OnReport(call.report, call.err)
 	}

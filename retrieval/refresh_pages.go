@@ -160,6 +160,7 @@ func (r *Refresher) readAll(ctx context.Context, snapshot *Snapshot, files []Fil
 	if len(unread) == 0 {
 		return pages
 	}
+	defer SaveMemory()()
 	r.setStatus(func(s *Status) { s.State, s.Total = Indexing, len(unread) })
 	sample := map[string]Content{}
 	if 2*len(changed) >= len(files) {
@@ -377,6 +378,7 @@ func (r *Refresher) mustPublish(report Report) bool {
 
 // publish replaces the index by the documents and the vectors that are known.
 func (r *Refresher) publish(ctx context.Context, documents []*Document) error {
+	defer SaveMemory()()
 	var keys [][]disk.Key
 	known, model := 0, ""
 	if r.embeddings != nil {

@@ -2,6 +2,7 @@ package reach
 
 import (
 	"fmt"
+	"iter"
 	"net/http"
 	"net/url"
 	"path"
@@ -251,6 +252,15 @@ func (c Counts) String() string {
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// CountOf counts pages by state.
+func CountOf(pages iter.Seq[Page]) Counts {
+	by := map[State]int{}
+	for p := range pages {
+		by[p.State]++
+	}
+	return Counts{by[Public], by[Locked], by[NotServed], by[Duplicate], by[Unknown]}
 }
 
 // Raw returns how many pages are served as text, and the first of them.

@@ -220,13 +220,7 @@ func (s *Gate) Pages() []Page {
 }
 
 // Count counts the pages by state.
-func (s *Gate) Count() Counts {
-	by := map[State]int{}
-	for p := range s.View().all(s.Documents(), s.Open) {
-		by[p.State]++
-	}
-	return Counts{by[Public], by[Locked], by[NotServed], by[Duplicate], by[Unknown]}
-}
+func (s *Gate) Count() Counts { return CountOf(s.View().all(s.Documents(), s.Open)) }
 
 // all returns documents with their states. open is true if all are public by
 // the configuration.

@@ -109,9 +109,11 @@ func (s *Gate) Update(ctx context.Context) {
 	documents := s.Documents()
 	due, again := s.states.due(documents, time.Now())
 	if len(due) > 0 {
-		done := retrieval.SaveMemory()
-		s.askNew(ctx, documents, due)
-		if done(); len(due) >= manyPages {
+		func() {
+			defer retrieval.SaveMemory()()
+			s.askNew(ctx, documents, due)
+		}()
+		if len(due) >= manyPages {
 			go debug.FreeOSMemory()
 		}
 	}
@@ -405,7 +407,7 @@ func (s *Gate) report() {
 		return
 	}
 	if p, exclude := FirstNotServed(pages); p != nil {
-		s.Log.Warn("some pages are left out because they are not served", "pages", s.Count().NotServed, "of", len(pages),
+		s.Log.Warn("some pages are left out because they are not served", "pages", CountOf(slices.Values(pages)).NotServed, "of", len(pages),
 			"example", p.URL, "why", p.Why, "write", exclude)
 	}
 }

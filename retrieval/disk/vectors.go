@@ -17,7 +17,8 @@ import (
 	"sync"
 )
 
-// Key identifies a text as a model reads it: the first half of a SHA-256.
+// Key identifies data, such as a text as a model reads it: the first half of a
+// SHA-256.
 type Key [sha256.Size / 2]byte
 
 func KeyOf(model, text string) Key {

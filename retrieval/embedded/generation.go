@@ -48,8 +48,8 @@ type generation struct {
 	warnMisfit sync.Once
 }
 
-// newGeneration inverts the words of documents. What does not depend on other
-// parts is made at the same time.
+// newGeneration inverts the words of documents. Parts that don't depend on each
+// other are made in parallel.
 func newGeneration(c contents) *generation {
 	docs, lexicon := c.docs, c.lexicon.Words
 	g := &generation{contents: c, byPage: make(map[string]uint32, len(docs)), first: make([]uint32, 1, len(docs)+1)}
@@ -86,14 +86,15 @@ func newGeneration(c contents) *generation {
 		terms[i] = t
 	}
 	g.forms = words.NewForms(terms, places, len(g.terms))
-	g.invert(terms, len(g.terms), nil)
+	others.Go(func() { g.invertPages(terms, len(g.terms), nil) })
+	g.invertSections(terms, len(g.terms))
+	others.Wait()
 	g.total, g.find = g.sectionCount(), g.findTerm
 	g.sectionIDF = g.sections.idf(g.total)
 	g.pageIDF = g.pages.idf(len(docs))
 	g.titleIDF = g.titles.sums(len(docs), g.sectionIDF)
 	g.slugIDF = g.slugs.sums(len(docs), g.sectionIDF)
 	g.headingIDF = g.headings.sums(g.sectionCount(), g.sectionIDF)
-	others.Wait()
 	return g
 }
 
@@ -117,20 +118,13 @@ func (g *generation) sectionCount() int { return int(g.first[len(g.docs)]) }
 // sectionsOf returns the range of a page's sections.
 func (g *generation) sectionsOf(page uint32) (from, to uint32) { return g.first[page], g.first[page+1] }
 
-// invert fills the postings, those of sections and those of pages at the same
-// time. term has the term of each word. found is nil, or what is known of pages
-// of which g has some sections only.
-func (g *generation) invert(term []uint32, terms int, found []FoundPage) {
-	var pages sync.WaitGroup
-	pages.Go(func() {
-		fill(terms, func() { g.invertPages(term, terms, found) }, &g.pages, &g.titles, &g.slugs)
-	})
-	fill(terms, func() { g.invertSections(term, terms) }, &g.sections, &g.headings)
-	pages.Wait()
+// invertPages fills the postings of pages. term has the term of each word. found
+// is nil, or what is known of pages of which g has some sections only.
+func (g *generation) invertPages(term []uint32, terms int, found []FoundPage) {
+	fill(terms, func() { g.addPages(term, terms, found) }, &g.pages, &g.titles, &g.slugs)
 }
 
-// invertPages adds pages to their postings.
-func (g *generation) invertPages(term []uint32, terms int, found []FoundPage) {
+func (g *generation) addPages(term []uint32, terms int, found []FoundPage) {
 	page, names := newAccumulator(terms), newAccumulator(terms)
 	for i, c := range g.words {
 		p, shared := uint32(i), g.sharedWeight(c)
@@ -169,8 +163,12 @@ func (g *generation) invertPages(term []uint32, terms int, found []FoundPage) {
 	}
 }
 
-// invertSections adds sections to their postings.
+// invertSections fills the postings of sections.
 func (g *generation) invertSections(term []uint32, terms int) {
+	fill(terms, func() { g.addSections(term, terms) }, &g.sections, &g.headings)
+}
+
+func (g *generation) addSections(term []uint32, terms int) {
 	section, names := newAccumulator(terms), newAccumulator(terms)
 	for i, c := range g.words {
 		shared := g.sharedWeight(c)

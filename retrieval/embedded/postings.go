@@ -21,7 +21,7 @@ type postings struct {
 
 func newPostings(terms int) postings { return postings{first: make([]uint32, terms+1)} }
 
-// fill fills postings by calling add for each of its two passes.
+// fill fills postings by calling add for each of their two passes.
 func fill(terms int, add func(), all ...*postings) {
 	for _, p := range all {
 		*p = newPostings(terms)

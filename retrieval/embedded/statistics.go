@@ -159,7 +159,9 @@ func (s *Statistics) candidates(p *parsedQuery, found []FoundPage) *generation {
 		g.factor = append(g.factor, 1)
 		g.titleIDF, g.slugIDF = append(g.titleIDF, titleIDF), append(g.slugIDF, slugIDF)
 	}
-	g.invert(slices.Sorted(maps.Values(numbers)), len(numbers), found)
+	term := slices.Sorted(maps.Values(numbers))
+	g.invertPages(term, len(numbers), found)
+	g.invertSections(term, len(numbers))
 	g.relate()
 	return g
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -53,7 +54,7 @@ type pageState struct {
 // recordID is the ID of a record; in the server it has 16 hexadecimal digits.
 type recordID = uint64
 
-// recordIDs are stored with eight bytes each.
+// recordIDs are stored in eight bytes each.
 type recordIDs []recordID
 
 func (l recordIDs) MarshalBinary() (data []byte, err error) {
@@ -62,7 +63,10 @@ func (l recordIDs) MarshalBinary() (data []byte, err error) {
 
 func (l *recordIDs) UnmarshalBinary(data []byte) error {
 	*l = make(recordIDs, len(data)/8)
-	_, err := binary.Decode(data, binary.BigEndian, *l)
+	n, err := binary.Decode(data, binary.BigEndian, *l)
+	if n < len(data) {
+		err = errors.New("part of an ID")
+	}
 	return err
 }
 

@@ -176,7 +176,9 @@ func (s *replica) fetchState(ctx context.Context, m mark) (c *content, err error
 		if err := document(ctx, s, partID(i), &p); err != nil {
 			return nil, err
 		}
-		state.Write(p.Data)
+		if state.Write(p.Data); len(p.Data) == 0 || state.Len() > maxState {
+			break // it can't be decoded
+		}
 	}
 	if m.Parts == 0 {
 		return nil, nil

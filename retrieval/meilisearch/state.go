@@ -27,7 +27,8 @@ const (
 	stateHeader = "caddy-docs state 8\n"
 	// maxState limits what a damaged state can make us read.
 	maxState = 1 << 30
-	// stateWindow is how many bytes of a state memory holds to compress it.
+	// stateWindow is how many bytes of a state are kept in memory to compress or
+	// read it.
 	stateWindow = 1 << 20
 )
 
@@ -97,7 +98,7 @@ func (x *Index) decodeState(r io.Reader) (c *content, refs disk.Refs, err error)
 	if _, err := io.ReadFull(r, header); err != nil || string(header) != stateHeader {
 		return nil, nil, errors.New("another header")
 	}
-	plain, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(stateWindow))
+	plain, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(stateWindow), zstd.WithDecodeBuffersBelow(0))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -117,7 +118,7 @@ func (x *Index) decodeState(r io.Reader) (c *content, refs disk.Refs, err error)
 		}
 		d, state := p.Outline, p.State
 		if d == nil || len(state.Embedded) > len(state.IDs) {
-			return nil, nil, errors.New("a page has no outline")
+			return nil, nil, errors.New("a page does not match its outline")
 		}
 		d.SetOutline(len(state.IDs))
 		c.outlines, c.pages, c.byPage[d.Page] = append(c.outlines, d), append(c.pages, state), i

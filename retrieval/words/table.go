@@ -148,7 +148,7 @@ type encodedTable struct {
 	Text            string
 	Lengths, Places []uint32 // of the words in Text
 	Steps           []uint32 // from each stem's hash to the next
-	Counts          []uint32 // of each stem, how many more sections than pages, and pages
+	Counts          []uint32 // two of each stem: sections minus pages, and pages
 }
 
 // Encode returns the table for ReadTable.
