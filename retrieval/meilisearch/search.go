@@ -27,9 +27,11 @@ const (
 	// most as many of the latter with each of the queries.
 	semanticCandidates = 50
 	keywordCandidates  = 240
-	// keywordQueries is with how many queries it is asked by keywords, and
-	// laterCandidates for how many sections without the rarest words.
+	// keywordQueries is with how many queries it is asked by keywords at most, or
+	// leastQueries for a query of up to three words, and laterCandidates for how
+	// many sections without the rarest words.
 	keywordQueries  = 5
+	leastQueries    = 3
 	laterCandidates = 48
 	// searchCalls is in how many calls at a time a server gets the queries of a
 	// search by keywords, or by vectors.
@@ -317,7 +319,7 @@ func (s *replica) requestsOf(w *wanted) (keyword, semantic []searchRequest) {
 	for _, r := range s.indexRequests(w) {
 		tag := strings.TrimPrefix(w.content.indexes[r.IndexUID].language, "und")
 		asked := w.keywordQueries(tag)
-		for _, q := range asked[:min(len(asked), int(math.Ceil(keywordQueries*r.share)))] {
+		for _, q := range asked[:int(math.Ceil(float64(len(asked))*r.share))] {
 			k := r
 			k.Query, k.MatchingStrategy, k.Limit = q.text, "frequency", w.in.candidates(q.limit, r.share)
 			keyword = append(keyword, k)
@@ -425,7 +427,7 @@ func (w *wanted) keywordQueries(tag string) (out []keywordQuery) {
 	if len(out) > 0 {
 		out[0].limit = keywordCandidates
 	}
-	return out[:min(len(out), keywordQueries)]
+	return out[:min(len(out), keywordQueries, leastQueries+len(terms)/4)]
 }
 
 // ranked makes hits of a server's results.
