@@ -160,7 +160,6 @@ func (r *Refresher) readAll(ctx context.Context, snapshot *Snapshot, files []Fil
 	if len(unread) == 0 {
 		return pages
 	}
-	defer SaveMemory()()
 	r.setStatus(func(s *Status) { s.State, s.Total = Indexing, len(unread) })
 	sample := map[string]Content{}
 	if 2*len(changed) >= len(files) {
