@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// indexingGC is the GOGC percentage while pages are indexed: how much garbage
-// may be kept, compared with what is in use. With Go's default of 100, a container
+// indexingGC is the GOGC percentage while a site is indexed: how much garbage may
+// be kept, compared with what is in use. With Go's default of 100, a container
 // would need room for twice the index.
 const indexingGC = 40
 

@@ -309,6 +309,7 @@ func (e *embeddings) publish(ctx context.Context) error {
 		return err
 	}
 	defer r.lock.Release(1)
+	defer SaveMemory()()
 	if err := r.publish(ctx, r.documents); err != nil {
 		return err
 	}

@@ -377,7 +377,9 @@ func (r *Refresher) mustPublish(report Report) bool {
 
 // publish replaces the index by the documents and the vectors that are known.
 func (r *Refresher) publish(ctx context.Context, documents []*Document) error {
-	defer SaveMemory()()
+	if len(r.documents) == 0 { // later, readers wait for what changed
+		defer SaveMemory()()
+	}
 	var keys [][]disk.Key
 	known, model := 0, ""
 	if r.embeddings != nil {
