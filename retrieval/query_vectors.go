@@ -116,12 +116,12 @@ func NewQueryVectors(e Embedder, ready func() bool, log *slog.Logger) *QueryVect
 	}
 }
 
-// WithVector returns the query with the vector of its text, if it has none and
-// gets one in time: a query that is searched for several times is embedded
-// once.
+// WithVector returns the query with a way to the vector of its text, which it
+// gets if it has none and there is one in time. It is asked for once, when the
+// first index wants it.
 func (qv *QueryVectors) WithVector(ctx context.Context, q Query) Query {
 	if q.Vector == nil && qv.ready() {
-		q.Vector = qv.vector(ctx, q.Text)
+		q.Embed = sync.OnceValue(func() []float32 { return qv.vector(ctx, q.Text) })
 	}
 	return q
 }

@@ -84,7 +84,8 @@ func TestQueriesAreEmbedded(t *testing.T) {
 	embed := func(t *testing.T, v *retrieval.QueryVectors, text string) (time.Duration, bool) {
 		start := time.Now()
 		q := v.WithVector(t.Context(), retrieval.Query{Text: text, Limit: 5})
-		return time.Since(start), q.Vector != nil
+		ok := q.Embedded() != nil
+		return time.Since(start), ok
 	}
 	bubble := func(name string, test func(t *testing.T)) {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
@@ -109,7 +110,7 @@ func TestQueriesAreEmbedded(t *testing.T) {
 		v := retrieval.NewQueryVectors(e, func() bool { return false }, slog.Default())
 		embed(t, v, "a")
 		v, _, _ = setup()
-		if q := v.WithVector(t.Context(), retrieval.Query{Text: "a", Vector: []float32{1}}); len(q.Vector) != 1 {
+		if q := v.WithVector(t.Context(), retrieval.Query{Text: "a", Vector: []float32{1}}); len(q.Embedded()) != 1 {
 			t.Errorf("the query's own vector became %v", q.Vector)
 		}
 		embed(t, v, "   ")
@@ -160,7 +161,8 @@ func TestQueriesAreEmbedded(t *testing.T) {
 		e.set(func() { e.delay = 200 * time.Millisecond })
 		for range 5 {
 			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-			v.WithVector(ctx, retrieval.Query{Text: "a"})
+			q := v.WithVector(ctx, retrieval.Query{Text: "a"})
+			q.Embedded()
 			cancel()
 		}
 		if c := v.Counts(); c != (retrieval.QueryVectorCounts{}) {
@@ -182,7 +184,7 @@ func TestQueriesAreEmbedded(t *testing.T) {
 		e.set(func() { e.delay = time.Hour })
 		var group sync.WaitGroup
 		for i := range 200 {
-			group.Go(func() { v.WithVector(t.Context(), retrieval.Query{Text: strings.Repeat("x", i+1)}) })
+			group.Go(func() { embed(t, v, strings.Repeat("x", i+1)) })
 		}
 		group.Wait()
 		if calls, _ := e.count(); calls > 16 {
@@ -218,7 +220,8 @@ func (e prefixEmbedder) EmbedQuery(ctx context.Context, text string) ([]float32,
 
 func TestQueriesAreEmbeddedAsQueriesWhereTheModelTellsThemApart(t *testing.T) {
 	v := retrieval.NewQueryVectors(prefixEmbedder{&wordEmbedder{}}, always, slog.Default())
-	got := v.WithVector(t.Context(), retrieval.Query{Text: "rocket"}).Vector
+	q := v.WithVector(t.Context(), retrieval.Query{Text: "rocket"})
+	got := q.Embedded()
 	plain, err := (&wordEmbedder{}).Embed(t.Context(), []string{"query: rocket"})
 	if err != nil {
 		t.Fatal(err)

@@ -194,8 +194,11 @@ type Filter struct {
 type Query struct {
 	// Text is what the reader typed, or an assistant's question.
 	Text string
-	// Vector is Text's embedding, nil for a keyword search. See QueryVectors.
+	// Vector is Text's embedding, nil for a keyword search.
 	Vector []float32
+	// Embed, if not nil, waits for Vector and returns it, so that an index can do
+	// something else meanwhile. See QueryVectors.
+	Embed func() []float32
 	// Limit is the maximum number of hits, 1–MaxHits.
 	Limit int
 	// Shown is how many of the first hits are read, 0 for all. The others are
@@ -223,6 +226,14 @@ type Query struct {
 	Question bool
 	// Explain is true if hits are to have their Why.
 	Explain bool
+}
+
+// Embedded waits for the vector and returns it, nil if the query has none.
+func (q *Query) Embedded() []float32 {
+	if q.Vector == nil && q.Embed != nil {
+		q.Vector = q.Embed()
+	}
+	return q.Vector
 }
 
 // Hit is a section that a search found.

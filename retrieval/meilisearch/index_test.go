@@ -356,6 +356,25 @@ func vectorsOf(docs []*retrieval.Document) [][][]float32 {
 	return out
 }
 
+func TestKeywordsAreSearchedWhileTheQueryIsEmbedded(t *testing.T) {
+	t.Parallel()
+	s := fake(t)
+	o := options(t)
+	o.URLs, o.Key = []string{s.URL}, s.Key
+	x := open(t, o)
+	docs := site()
+	vectors := vectorsOf(docs)
+	replace(t, x, docs, vectors)
+	asked := s.Calls("POST /multi-search")
+	q := retrieval.Query{Text: "upstream", Embed: sync.OnceValue(func() []float32 {
+		eventually(t, "a search by keywords", func() bool { return s.Calls("POST /multi-search") > asked })
+		return vectors[2][1]
+	})}
+	if found := pages(search(t, x, q)); !slices.Contains(found, "guide/tls") {
+		t.Errorf("the vector found nothing: %v", found)
+	}
+}
+
 func TestMeaningFindsWhatWordsDoNot(t *testing.T) {
 	t.Parallel()
 	o := options(t)

@@ -34,6 +34,7 @@ func (s settings) beginOrder(live settings) {
 // findInOrder returns what the server's own search finds: of each index a list of
 // pages, best first, each with its best section.
 func (s *replica) findInOrder(ctx context.Context, w *wanted) (results []result, keywordOnly bool, err error) {
+	w.Embedded()
 	requests := s.indexRequests(w)
 	semantic := false
 	for i := range requests {

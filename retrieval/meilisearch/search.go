@@ -25,7 +25,7 @@ const (
 	maxWords = 10
 	// How many sections a server is asked for: by vectors, and by keywords, at
 	// most as many of the latter with each of the queries.
-	semanticCandidates = 50
+	semanticCandidates = 30
 	keywordCandidates  = 240
 	// keywordQueries is with how many queries it is asked by keywords at most, or
 	// leastQueries for a query of up to three words, and laterCandidates for how
@@ -186,16 +186,16 @@ var pageAttributes = []string{"page", "section", "title", "description", "keywor
 // find returns what a server finds by keywords and, at the same time, by
 // vectors.
 func (s *replica) find(ctx context.Context, w *wanted) (results []result, keywordOnly bool, err error) {
-	keyword, semantic := s.requestsOf(w)
-	if len(semantic) == 0 {
-		results, err = s.search(ctx, s.searchKey, keyword)
-		return results, s.wantsVectors(w), err
-	}
 	var similar []result
 	var ok bool
 	var failure error
 	var group sync.WaitGroup
-	group.Go(func() { similar, ok, failure = s.searchSemantic(ctx, semantic) })
+	group.Go(func() { // the query's vector may have to be waited for
+		if requests := s.semanticRequests(w); len(requests) > 0 {
+			similar, ok, failure = s.searchSemantic(ctx, requests)
+		}
+	})
+	keyword := s.keywordRequests(w)
 	if s.site.ratio < 1 { // else keywords are asked only if vectors fail
 		results, err = s.search(ctx, s.searchKey, keyword)
 	}
@@ -206,7 +206,7 @@ func (s *replica) find(ctx context.Context, w *wanted) (results []result, keywor
 	if !ok && s.site.ratio == 1 {
 		results, err = s.search(ctx, s.searchKey, keyword)
 	}
-	return append(results, similar...), !ok, err
+	return append(results, similar...), !ok && s.wantsVectors(w), err
 }
 
 // wantsVectors reports whether a search should use vectors.
@@ -312,23 +312,31 @@ func (s *server) multiSearch(ctx context.Context, key string, requests []searchR
 	return found.Results, nil
 }
 
-// requestsOf returns keyword and semantic requests. The server's own hybrid
-// search is not used: it compares scores of both kinds, which have different
-// scales.
-func (s *replica) requestsOf(w *wanted) (keyword, semantic []searchRequest) {
+// keywordRequests returns the requests of a search by keywords. The server's own
+// hybrid search is not used: it compares scores of both kinds, which have
+// different scales.
+func (s *replica) keywordRequests(w *wanted) (requests []searchRequest) {
 	for _, r := range s.indexRequests(w) {
 		tag := strings.TrimPrefix(w.content.indexes[r.IndexUID].language, "und")
 		asked := w.keywordQueries(tag)
 		for _, q := range asked[:int(math.Ceil(float64(len(asked))*r.share))] {
-			k := r
-			k.Query, k.MatchingStrategy, k.Limit = q.text, "frequency", w.in.candidates(q.limit, r.share)
-			keyword = append(keyword, k)
-		}
-		if r.Limit, r.RankingScore = w.in.candidates(semanticCandidates, r.share), true; s.addVector(&r, &w.Query, 1) {
-			semantic = append(semantic, r)
+			r.Query, r.MatchingStrategy, r.Limit = q.text, "frequency", w.in.candidates(q.limit, r.share)
+			requests = append(requests, r)
 		}
 	}
-	return keyword, semantic
+	return requests
+}
+
+// semanticRequests returns the requests of a search by vectors, none without a
+// vector of the query.
+func (s *replica) semanticRequests(w *wanted) (requests []searchRequest) {
+	w.Embedded()
+	for _, r := range s.indexRequests(w) {
+		if r.Limit, r.RankingScore = w.in.candidates(semanticCandidates, r.share), true; s.addVector(&r, &w.Query, 1) {
+			requests = append(requests, r)
+		}
+	}
+	return requests
 }
 
 // indexRequests returns a request for each index. That of the language that is
