@@ -121,13 +121,11 @@ func (p *parsedQuery) headed() func(*retrieval.Section) float32 {
 		}
 	}
 	read := map[string]float32{}
-	// Plain words may be no parts of a text that has one of these.
-	odd := func(r rune) bool { return r >= utf8.RuneSelf || r == '\'' }
 	return func(s *retrieval.Section) float32 {
 		switch {
 		case strings.EqualFold(s.Anchor, p.text):
 			return headingVerbatim
-		case p.phrase == "" || !strings.ContainsFunc(s.Heading, odd) && !strings.Contains(strings.ToLower(s.Heading), p.plain[0]):
+		case p.phrase == "" || !mayHold(s.Heading, p.plain[0]):
 			return 0
 		}
 		v, ok := read[s.Heading]
@@ -142,6 +140,27 @@ func (p *parsedQuery) headed() func(*retrieval.Section) float32 {
 		}
 		return v
 	}
+}
+
+// mayHold reports whether a text may have a plain word. Of a text in ASCII, it
+// is false unless the word's letters follow each other there, in any case, and
+// with nothing but apostrophes in between: most headings below one that has the
+// words of a query need no other look.
+func mayHold(text, word string) bool {
+	for i := range len(text) {
+		n := 0
+		for at := i; at < len(text) && n < len(word); at++ {
+			if b := text[at]; b == word[n] || 'A' <= b && b <= 'Z' && b+'a'-'A' == word[n] {
+				n++
+			} else if b != '\'' {
+				break
+			}
+		}
+		if n == len(word) || text[i] >= utf8.RuneSelf {
+			return true
+		}
+	}
+	return false
 }
 
 // mostGain returns the gain of a word's best expansion.

@@ -30,3 +30,25 @@ func TestHeadingsThatAreLeftOutAddNothing(t *testing.T) {
 		}
 	}
 }
+
+// FuzzMayHold looks for a text with a plain word that it is not seen to have.
+func FuzzMayHold(f *testing.F) {
+	for _, text := range []string{"impl<'a> Iterator for Chars<'a>", "Don't use SHOUTING", "U.S.A. and C++", "Überſicht ﬁle", "getHTTPServer2Name", "it''s", "'", ""} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, word := range words.Plain(text) {
+			if !mayHold(text, word) {
+				t.Errorf("%q is a word of %q", word, text)
+			}
+		}
+	})
+}
+
+func TestMayHold(t *testing.T) {
+	for text, want := range map[string]bool{"Implementing a trait": true, "IMPLEMENT": true, "imple'ment": true, "Überschrift": true, "impl": false, "imple ment": false, "": false} {
+		if got := mayHold(text, "implement"); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}

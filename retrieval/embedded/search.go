@@ -64,9 +64,9 @@ func (g *generation) scoreWords(p *parsedQuery, s *scratch) {
 		s.addBest(s.section, &g.sections, w, func(e expansion) float32 { return e.sectionGain })
 		s.addBest(s.page, &g.pages, w, func(e expansion) float32 { return e.pageGain })
 		if w.plain {
-			addOnce(s.titleHits, &g.titles, &g.pages, w)
-			addOnce(s.slugHits, &g.slugs, &g.pages, w)
-			addOnce(s.headingHits, &g.headings, &g.sections, w)
+			s.addOnce(s.titleHits, &g.titles, &g.pages, w)
+			s.addOnce(s.slugHits, &g.slugs, &g.pages, w)
+			s.addOnce(s.headingHits, &g.headings, &g.sections, w)
 		}
 	}
 }
@@ -109,13 +109,19 @@ func (s *scratch) addBest(to []float32, p *postings, w *queryWord, gain func(exp
 
 // addOnce adds to each place the gain of the first expansion that it holds.
 // whole has the places of identifiers.
-func addOnce(to []float32, p, whole *postings, w *queryWord) {
-	for i, e := range w.expansions {
+func (s *scratch) addOnce(to []float32, p, whole *postings, w *queryWord) {
+	s.touched = s.touched[:0]
+	for _, e := range w.expansions {
 		for _, at := range p.of(e.term) {
-			if !slices.ContainsFunc(w.expansions[:i], func(earlier expansion) bool { return p.holds(earlier.term, at.place) }) {
+			if s.best[at.place] == 0 {
+				s.best[at.place] = 1
+				s.touched = append(s.touched, at.place)
 				to[at.place] += e.sectionGain * w.share(whole, at.place)
 			}
 		}
+	}
+	for _, at := range s.touched {
+		s.best[at] = 0
 	}
 }
 
