@@ -7,7 +7,6 @@ import (
 	"hash/maphash"
 	"net/http"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -114,7 +113,7 @@ func (s *Gate) Update(ctx context.Context) {
 			s.askNew(ctx, documents, due)
 		}()
 		if len(due) >= manyPages {
-			go debug.FreeOSMemory()
+			retrieval.ReturnMemory()
 		}
 	}
 	if len(again) > 0 {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -69,8 +68,7 @@ func (c *Index) defaultLanguage() string {
 }
 
 // manySections is from how many sections on the memory that it took to build,
-// load or send an index is returned to the system at once. Go would take minutes,
-// in which an operator would see twice what the site needs.
+// load or send an index is returned to the system at once.
 const manySections = 2000
 
 // idleSite is how long after its last search the index of a site of folders,
@@ -240,10 +238,10 @@ func (c *Index) refreshed(site, source string, report retrieval.Report, err erro
 }
 
 // ReturnMemory returns the memory that publishing a site with so many sections
-// took, in the background.
+// took.
 func ReturnMemory(sections int) {
 	if sections >= manySections {
-		go debug.FreeOSMemory()
+		retrieval.ReturnMemory()
 	}
 }
 

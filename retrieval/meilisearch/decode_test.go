@@ -2,7 +2,10 @@ package meilisearch
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -33,5 +36,39 @@ func TestASmallStateIsNotDecompressedAsAWhole(t *testing.T) { //nolint:parallelt
 	runtime.ReadMemStats(&after)
 	if allocated := after.TotalAlloc - before.TotalAlloc; err == nil || allocated > 32<<20 {
 		t.Errorf("%d bytes took %d MB of memory: %v", size, allocated>>20, err)
+	}
+}
+
+func TestAStateIsCutIntoParts(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{0, 1, statePart, statePart + 1, 3 * statePart} {
+		var got []byte
+		var ids []string
+		keep := func(p part) error {
+			if len(p.Data) > statePart {
+				t.Errorf("a part of %d bytes", len(p.Data))
+			}
+			got, ids = append(got, p.Data...), append(ids, p.ID)
+			return nil
+		}
+		w := stateParts{send: keep}
+		want := make([]byte, size)
+		for i := range want {
+			want[i] = byte(i >> 8)
+		}
+		for chunk := range slices.Chunk(want, 1<<20+7) {
+			if n, err := w.Write(chunk); n != len(chunk) || err != nil {
+				t.Fatal(n, err)
+			}
+		}
+		sent := w.sent
+		_ = keep(w.last())
+		if !bytes.Equal(got, want) || len(ids) != sent+1 || sent != max(size-1, 0)/statePart || ids[sent] != partID(sent) {
+			t.Errorf("%d bytes: %d in the parts %v, %d sent", size, len(got), ids, sent)
+		}
+	}
+	failing := stateParts{send: func(part) error { return io.ErrClosedPipe }}
+	if _, err := failing.Write(make([]byte, 2*statePart)); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("a part that was not sent: %v", err)
 	}
 }

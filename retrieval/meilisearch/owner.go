@@ -45,6 +45,33 @@ type part struct {
 
 func partID(number int) string { return fmt.Sprintf("part-%d", number) }
 
+// stateParts cuts a state into parts while it is written, and sends all but the
+// last: most states have one, which is sent with the mark. Until that is
+// written, a state of several parts can't be decoded.
+type stateParts struct {
+	send func(part) error
+	data []byte
+	sent int
+}
+
+func (w *stateParts) Write(data []byte) (n int, err error) {
+	for n < len(data) {
+		if len(w.data) == statePart {
+			if err := w.send(w.last()); err != nil {
+				return n, err
+			}
+			w.data, w.sent = w.data[:0], w.sent+1
+		}
+		more := data[n:min(len(data), n+statePart-len(w.data))]
+		w.data = append(w.data, more...)
+		n += len(more)
+	}
+	return n, nil
+}
+
+// last returns what is not sent yet.
+func (w *stateParts) last() part { return part{partID(w.sent), w.data} }
+
 // ownerError is that the indexes of a site belong to somebody else.
 type ownerError struct {
 	URL, Prefix, Site string
@@ -144,18 +171,17 @@ func (u *update) finish(ctx context.Context, m mark) error {
 		return nil
 	}
 	m.Content = identity
-	var parts []any
+	var last []any
 	if due {
-		var state bytes.Buffer
-		if err := encodeState(&state, u.content, nil); err != nil {
-			return err
+		parts := stateParts{send: func(p part) error {
+			return u.task(ctx, http.MethodPost, documentsPath(u.site.uidPrefix+stateIndex), []part{p})
+		}}
+		if err := encodeState(&parts, u.content, nil); err != nil {
+			return fmt.Errorf("writing the state of the site: %w", err)
 		}
-		for state.Len() > 0 {
-			parts = append(parts, part{partID(len(parts)), bytes.Clone(state.Next(statePart))})
-		}
-		m.Parts = len(parts)
+		last, m.Parts = append(last, parts.last()), parts.sent+1
 	}
-	if err := u.writeMark(ctx, m, parts...); err != nil {
+	if err := u.writeMark(ctx, m, last...); err != nil {
 		return err
 	}
 	if due {
