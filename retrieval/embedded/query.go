@@ -147,16 +147,23 @@ func (p *parsedQuery) headed() func(*retrieval.Section) float32 {
 // with nothing but apostrophes in between: most headings below one that has the
 // words of a query need no other look.
 func mayHold(text, word string) bool {
+	const small = 'a' - 'A'
 	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return true
+		}
+		if text[i]|small != word[0]|small {
+			continue
+		}
 		n := 0
 		for at := i; at < len(text) && n < len(word); at++ {
-			if b := text[at]; b == word[n] || 'A' <= b && b <= 'Z' && b+'a'-'A' == word[n] {
+			if b := text[at]; b == word[n] || 'A' <= b && b <= 'Z' && b+small == word[n] {
 				n++
 			} else if b != '\'' {
 				break
 			}
 		}
-		if n == len(word) || text[i] >= utf8.RuneSelf {
+		if n == len(word) {
 			return true
 		}
 	}
