@@ -120,6 +120,9 @@ func (b *bench) benchLatency(ctx context.Context, m *meilisearchServer) error {
 	c := series{}
 	for round := range max(b.rounds, 3) + 1 {
 		for _, v := range all {
+			if round == 1 && v.admin != "" {
+				b.profileCPU(ctx, v.server, "latency, "+v.name, b.seconds(4))
+			}
 			one, err := askAll(ctx, v.addr, v.requests, 1, b.seconds(4))
 			if err != nil {
 				return fmt.Errorf("%s: %w", v.name, err)

@@ -287,6 +287,7 @@ func (e *embeddings) run(ctx context.Context) {
 
 // update embeds all texts that are missing and publishes their vectors.
 func (e *embeddings) update(ctx context.Context) error {
+	defer SaveMemory()()
 	texts, unpublished := e.missing(ctx)
 	var err error
 	if len(texts) > 0 {
@@ -309,7 +310,6 @@ func (e *embeddings) publish(ctx context.Context) error {
 		return err
 	}
 	defer r.lock.Release(1)
-	defer SaveMemory()()
 	if err := r.publish(ctx, r.documents); err != nil {
 		return err
 	}

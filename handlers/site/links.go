@@ -32,6 +32,7 @@ func (r *Site) CheckLinks(ctx context.Context, again bool) (*links.Report, error
 		return report, nil
 	}
 	report, err := links.Check(ctx, r.linked(ctx, pages))
+	ReturnMemory(r.Index.Refresher.Status().Sections) // all pages were read
 	if err != nil {
 		return nil, err
 	}
