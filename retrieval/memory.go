@@ -5,6 +5,8 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // indexingGC is the GOGC percentage while a site is indexed: how much garbage may
@@ -42,12 +44,21 @@ func SaveMemory() (done func()) {
 	}
 }
 
+// returnPause is how long memory is not returned yet: what wants it often comes
+// together.
+const returnPause = 5 * time.Second
+
+var returning atomic.Bool
+
 // ReturnMemory returns to the system what is free, in the background. Go would take
 // minutes, in which an operator would see twice what a site needs. Buffers leave
 // their pools with the second collection only.
 func ReturnMemory() {
-	go func() {
-		runtime.GC()
-		debug.FreeOSMemory()
-	}()
+	if returning.CompareAndSwap(false, true) {
+		time.AfterFunc(returnPause, func() {
+			returning.Store(false)
+			runtime.GC()
+			debug.FreeOSMemory()
+		})
+	}
 }

@@ -2,6 +2,7 @@ package retrieval
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -116,9 +117,9 @@ func NewQueryVectors(e Embedder, ready func() bool, log *slog.Logger) *QueryVect
 	}
 }
 
-// WithVector returns the query with a way to the vector of its text, which it
-// gets if it has none and there is one in time. It is asked for once, when the
-// first index wants it.
+// WithVector returns the query with Embed set, unless it has a vector. Its text is
+// embedded once, when an index first asks for the vector; there is none if that
+// fails or takes too long.
 func (qv *QueryVectors) WithVector(ctx context.Context, q Query) Query {
 	if q.Vector == nil && qv.ready() {
 		q.Embed = sync.OnceValue(func() []float32 { return qv.vector(ctx, q.Text) })
@@ -152,9 +153,13 @@ func (qv *QueryVectors) vector(ctx context.Context, text string) (v []float32) {
 	return v
 }
 
-func embedQuery(ctx context.Context, e Embedder, text string) ([]float32, error) {
+func embedQuery(ctx context.Context, e Embedder, text string) (vector []float32, err error) {
+	defer func() { // an embedder may be another plugin's, and nothing else recovers here
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the embedder panicked: %v", p)
+		}
+	}()
 	var vectors [][]float32
-	var err error
 	if q, ok := e.(QueryEmbedder); ok {
 		vectors = make([][]float32, 1)
 		vectors[0], err = q.EmbedQuery(ctx, text)

@@ -207,6 +207,19 @@ func TestQueriesAreEmbedded(t *testing.T) {
 	})
 }
 
+// panicking is another plugin's embedder, with a bug.
+type panicking struct{ *wordEmbedder }
+
+func (panicking) EmbedQuery(context.Context, string) ([]float32, error) { panic("a bug") }
+
+func TestAnEmbedderThatPanicsLeavesAKeywordSearch(t *testing.T) {
+	v := retrieval.NewQueryVectors(panicking{&wordEmbedder{}}, always, slog.Default())
+	q := v.WithVector(t.Context(), retrieval.Query{Text: "rocket"})
+	if got := q.Embedded(); got != nil || v.Counts().Failed != 1 {
+		t.Errorf("%v, %+v", got, v.Counts())
+	}
+}
+
 // prefixEmbedder embeds queries another way than passages.
 type prefixEmbedder struct{ *wordEmbedder }
 

@@ -143,27 +143,15 @@ func (p *parsedQuery) headed() func(*retrieval.Section) float32 {
 }
 
 // mayHold reports whether a text may have a plain word. Of a text in ASCII, it
-// is false unless the word's letters follow each other there, in any case, and
-// with nothing but apostrophes in between: most headings below one that has the
-// words of a query need no other look.
+// is false unless the word's letters are there, in any case: most headings below
+// one that has the words of a query need no other look.
 func mayHold(text, word string) bool {
 	const small = 'a' - 'A'
 	for i := range len(text) {
 		if text[i] >= utf8.RuneSelf {
 			return true
 		}
-		if text[i]|small != word[0]|small {
-			continue
-		}
-		n := 0
-		for at := i; at < len(text) && n < len(word); at++ {
-			if b := text[at]; b == word[n] || 'A' <= b && b <= 'Z' && b+small == word[n] {
-				n++
-			} else if b != '\'' {
-				break
-			}
-		}
-		if n == len(word) {
+		if text[i]|small == word[0]|small && len(text)-i >= len(word) && strings.EqualFold(text[i:i+len(word)], word) {
 			return true
 		}
 	}

@@ -46,7 +46,7 @@ func FuzzMayHold(f *testing.F) {
 }
 
 func TestMayHold(t *testing.T) {
-	for text, want := range map[string]bool{"Implementing a trait": true, "IMPLEMENT": true, "imple'ment": true, "Überschrift": true, "impl": false, "imple ment": false, "": false} {
+	for text, want := range map[string]bool{"Implementing a trait": true, "IMPLEMENT": true, "Überschrift": true, "impl": false, "imple ment": false, "": false} {
 		if got := mayHold(text, "implement"); got != want {
 			t.Errorf("%q: %v", text, got)
 		}

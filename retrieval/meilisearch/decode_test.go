@@ -51,7 +51,7 @@ func TestAStateIsCutIntoParts(t *testing.T) {
 			got, ids = append(got, p.Data...), append(ids, p.ID)
 			return nil
 		}
-		w := stateParts{send: keep}
+		w := stateParts{send: keep, set: 1}
 		want := make([]byte, size)
 		for i := range want {
 			want[i] = byte(i >> 8)
@@ -63,7 +63,7 @@ func TestAStateIsCutIntoParts(t *testing.T) {
 		}
 		sent := w.sent
 		_ = keep(w.last())
-		if !bytes.Equal(got, want) || len(ids) != sent+1 || sent != max(size-1, 0)/statePart || ids[sent] != partID(sent) {
+		if !bytes.Equal(got, want) || len(ids) != sent+1 || sent != max(size-1, 0)/statePart || ids[sent] != partID(1, sent) {
 			t.Errorf("%d bytes: %d in the parts %v, %d sent", size, len(got), ids, sent)
 		}
 	}

@@ -367,11 +367,35 @@ func TestKeywordsAreSearchedWhileTheQueryIsEmbedded(t *testing.T) {
 	replace(t, x, docs, vectors)
 	asked := s.Calls("POST /multi-search")
 	q := retrieval.Query{Text: "upstream", Embed: sync.OnceValue(func() []float32 {
-		eventually(t, "a search by keywords", func() bool { return s.Calls("POST /multi-search") > asked })
+		for end := time.Now().Add(time.Minute); s.Calls("POST /multi-search") == asked; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				return nil // nothing is found
+			}
+		}
 		return vectors[2][1]
 	})}
 	if found := pages(search(t, x, q)); !slices.Contains(found, "guide/tls") {
 		t.Errorf("the vector found nothing: %v", found)
+	}
+}
+
+// An embedder that outlasts the time of a server does not make it count as down.
+func TestAnEmbedderWithoutEndLeavesAKeywordSearch(t *testing.T) {
+	t.Parallel()
+	s := fake(t)
+	o := options(t)
+	o.URLs, o.Key, o.Fallback = []string{s.URL}, s.Key, true
+	o.Timeouts = meilisearch.Timeouts{Server: 2 * time.Second, Search: time.Minute}
+	x := open(t, o)
+	docs := site()
+	vectors := vectorsOf(docs)
+	replace(t, x, docs, vectors)
+	search(t, x, retrieval.Query{Text: "upstream", Embed: func() []float32 {
+		time.Sleep(3 * time.Second)
+		return vectors[2][1]
+	}})
+	if c := x.Counts(); c.KeywordOnly != 1 || c.Fallback != 0 {
+		t.Errorf("%+v", c)
 	}
 }
 

@@ -31,10 +31,11 @@ type mark struct {
 	ID    string `json:"id"`
 	Owner string `json:"owner"`
 	Name  string `json:"name"`
-	// Content identifies the sections that were written last, and Parts is how
-	// many documents have the state.
+	// Content identifies the sections that were written last. Parts is how many
+	// documents have the state, and Set, 0 or 1, which ones.
 	Content string `json:"content"`
 	Parts   int    `json:"parts"`
+	Set     int    `json:"set"`
 }
 
 // part is a part of the state.
@@ -43,13 +44,15 @@ type part struct {
 	Data []byte `json:"data"`
 }
 
-func partID(number int) string { return fmt.Sprintf("part-%d", number) }
+// partID is the ID of a part of a set: a state has less than a thousand.
+func partID(set, number int) string { return fmt.Sprintf("part-%d", 1000*set+number) }
 
 // stateParts cuts a state into parts while it is written, and sends all but the
-// last: most states have one, which is sent with the mark. Until that is
-// written, a state of several parts can't be decoded.
+// last, which is sent with the mark. Until then, the mark names the other set of
+// parts, which stays.
 type stateParts struct {
 	send func(part) error
+	set  int
 	data []byte
 	sent int
 }
@@ -70,7 +73,7 @@ func (w *stateParts) Write(data []byte) (n int, err error) {
 }
 
 // last returns what is not sent yet.
-func (w *stateParts) last() part { return part{partID(w.sent), w.data} }
+func (w *stateParts) last() part { return part{partID(w.set, w.sent), w.data} }
 
 // ownerError is that the indexes of a site belong to somebody else.
 type ownerError struct {
@@ -173,13 +176,16 @@ func (u *update) finish(ctx context.Context, m mark) error {
 	m.Content = identity
 	var last []any
 	if due {
-		parts := stateParts{send: func(p part) error {
+		parts := stateParts{set: 1 - m.Set, send: func(p part) error {
 			return u.task(ctx, http.MethodPost, documentsPath(u.site.uidPrefix+stateIndex), []part{p})
 		}}
 		if err := encodeState(&parts, u.content, nil); err != nil {
 			return fmt.Errorf("writing the state of the site: %w", err)
 		}
-		last, m.Parts = append(last, parts.last()), parts.sent+1
+		if parts.sent == 0 {
+			parts.set = m.Set // it is replaced together with the mark
+		}
+		last, m.Parts, m.Set = append(last, parts.last()), parts.sent+1, parts.set
 	}
 	if err := u.writeMark(ctx, m, last...); err != nil {
 		return err
@@ -199,7 +205,7 @@ func (s *replica) fetchState(ctx context.Context, m mark) (c *content, err error
 	var state bytes.Buffer
 	for i := range m.Parts {
 		var p part
-		if err := document(ctx, s, partID(i), &p); err != nil {
+		if err := document(ctx, s, partID(m.Set, i), &p); err != nil {
 			return nil, err
 		}
 		if state.Write(p.Data); len(p.Data) == 0 || state.Len() > maxState {

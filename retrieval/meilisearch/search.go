@@ -23,9 +23,11 @@ import (
 const (
 	// maxWords is the number of words of a query that the server reads.
 	maxWords = 10
-	// How many sections a server is asked for: by vectors, and by keywords, at
-	// most as many of the latter with each of the queries.
+	// How many sections a server is asked for by vectors, or semanticAlone if they
+	// alone say what is found or how similar sections usually are, and with each of
+	// the queries by keywords at most.
 	semanticCandidates = 30
+	semanticAlone      = 50
 	keywordCandidates  = 240
 	// keywordQueries is with how many queries it is asked by keywords at most, or
 	// leastQueries for a query of up to three words, and laterCandidates for how
@@ -143,7 +145,11 @@ func (x *Index) downErrors() (errs []error) {
 func (s *replica) searchServer(ctx context.Context, c *content, q retrieval.Query, filter string, last bool) (hits []retrieval.Hit, keywordOnly bool, err error) {
 	if !last {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, s.site.options.Timeouts.Server)
+		timeout := s.site.options.Timeouts.Server
+		if q.Embed != nil { // the embedder's time is not the server's
+			timeout += retrieval.DefaultQueryDeadline
+		}
+		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
 	began := time.Now()
@@ -191,7 +197,7 @@ func (s *replica) find(ctx context.Context, w *wanted) (results []result, keywor
 	var failure error
 	var group sync.WaitGroup
 	group.Go(func() { // the query's vector may have to be waited for
-		if requests := s.semanticRequests(w); len(requests) > 0 {
+		if requests := s.semanticRequests(w); len(requests) > 0 && ctx.Err() == nil {
 			similar, ok, failure = s.searchSemantic(ctx, requests)
 		}
 	})
@@ -331,8 +337,12 @@ func (s *replica) keywordRequests(w *wanted) (requests []searchRequest) {
 // vector of the query.
 func (s *replica) semanticRequests(w *wanted) (requests []searchRequest) {
 	w.Embedded()
+	count := semanticCandidates
+	if s.site.options.Embedder != "" || s.site.ratio == 1 || w.content.mean == nil {
+		count = semanticAlone
+	}
 	for _, r := range s.indexRequests(w) {
-		if r.Limit, r.RankingScore = w.in.candidates(semanticCandidates, r.share), true; s.addVector(&r, &w.Query, 1) {
+		if r.Limit, r.RankingScore = w.in.candidates(count, r.share), true; s.addVector(&r, &w.Query, 1) {
 			requests = append(requests, r)
 		}
 	}
