@@ -14,12 +14,13 @@ import (
 // would need room for twice the index.
 const indexingGC = 40
 
-// collector has the percentage that the operator has chosen, and how many tasks
-// want a lower one.
+// collector has the percentage that the operator has chosen, how many tasks want
+// a lower one, and whether memory is about to be returned.
 var collector struct {
 	sync.Mutex
 	tasks, before int
 	lowered       bool
+	returning     atomic.Bool
 }
 
 // SaveMemory makes the process's garbage collector run more often until done is
@@ -48,15 +49,13 @@ func SaveMemory() (done func()) {
 // together.
 const returnPause = 5 * time.Second
 
-var returning atomic.Bool
-
 // ReturnMemory returns to the system what is free, in the background. Go would take
 // minutes, in which an operator would see twice what a site needs. Buffers leave
 // their pools with the second collection only.
 func ReturnMemory() {
-	if returning.CompareAndSwap(false, true) {
+	if collector.returning.CompareAndSwap(false, true) {
 		time.AfterFunc(returnPause, func() {
-			returning.Store(false)
+			collector.returning.Store(false)
 			runtime.GC()
 			debug.FreeOSMemory()
 		})
