@@ -68,7 +68,7 @@ func (c *Index) defaultLanguage() string {
 }
 
 // manySections is from how many sections on the memory that it took to build,
-// load or send an index is returned to the system at once.
+// load or send an index is returned to the system.
 const manySections = 2000
 
 // idleSite is how long after its last search the index of a site of folders,
