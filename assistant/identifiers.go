@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/caddy-docs/caddy-docs/assistant/citation"
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
@@ -15,13 +16,12 @@ const maxUnverified = 20
 // unverified returns the identifiers in the answer's code that are neither in
 // a passage nor in what the reader or the operator wrote.
 func (r *run) unverified() []string {
-	known := ""
+	known := sync.OnceValue(r.known) // most answers have no names in code
+	lower := sync.OnceValue(func() string { return strings.ToLower(known()) })
 	var out []string
 	for id := range identifiers(citation.Code(r.out.text.String())) {
-		if known == "" { // most answers have no names in code
-			known = r.known()
-		}
-		if strings.Contains(known, strings.ToLower(id)) || slices.ContainsFunc(out, func(o string) bool { return strings.EqualFold(o, id) }) {
+		if strings.Contains(known(), id) || strings.Contains(lower(), strings.ToLower(id)) ||
+			slices.ContainsFunc(out, func(o string) bool { return strings.EqualFold(o, id) }) {
 			continue
 		}
 		if out = append(out, id); len(out) == maxUnverified {
@@ -31,7 +31,7 @@ func (r *run) unverified() []string {
 	return out
 }
 
-// known is what the model could have its names from, in lower case.
+// known is what the model could have its names from.
 func (r *run) known() string {
 	given := []string{r.q.asked, r.site.Instructions}
 	for _, p := range r.found.passages {
@@ -45,7 +45,7 @@ func (r *run) known() string {
 			given = append(given, m.Text)
 		}
 	}
-	return strings.ToLower(strings.Join(given, "\n"))
+	return strings.Join(given, "\n")
 }
 
 var (
