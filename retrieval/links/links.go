@@ -312,9 +312,6 @@ func (c *check) locate(ctx context.Context, d *retrieval.Document, targets []tar
 	if err != nil {
 		file = nil
 	}
-	if isMarkdown(d) {
-		file = withoutCode(file)
-	}
 	left := map[target]bool{}
 	for _, t := range targets {
 		left[t] = true
@@ -332,7 +329,7 @@ func (c *check) locate(ctx context.Context, d *retrieval.Document, targets []tar
 		}
 		c.add(Broken{Page: c.URL(d), File: d.File, Line: line, Href: href, Target: path, Section: t.anchor != "", Name: d.Page, To: t.page}, in)
 	}
-	for line, href := range hrefs(file) {
+	for line, href := range hrefs(d, file) {
 		u, page, anchor, ok := c.Resolve(d, href)
 		if !ok {
 			continue

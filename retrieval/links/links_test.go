@@ -67,7 +67,7 @@ func (m *manual) site(t *testing.T) Site {
 				d.Sections = append(d.Sections, retrieval.Section{Level: 2, Heading: heading, Anchor: strings.ToLower(heading)})
 			}
 		}
-		for _, href := range hrefs(withoutCode([]byte(m.files[name]))) {
+		for _, href := range hrefs(d, []byte(m.files[name])) {
 			if _, page, anchor, ok := s.Resolve(d, href); ok {
 				d.Links = append(d.Links, retrieval.Link{Page: page, Anchor: anchor})
 			}
@@ -148,13 +148,24 @@ func TestAnchorsAreFoundAsGeneratorsMakeThem(t *testing.T) {
 
 func TestCodeIsNoLink(t *testing.T) {
 	file := "a\n~~~\n[x](y)\n~~~\n`[q](r)` [s](t) <a href='u&amp;v'>w</a>\n\n[label]: /where\n"
-	var got []string
-	for line, href := range hrefs(withoutCode([]byte(file))) {
-		got = append(got, fmt.Sprint(line, " ", href))
-	}
-	if want := []string{"5 t", "5 u&v", "7 /where"}; !slices.Equal(got, want) {
+	if got, want := hrefsOf("page.md", file), []string{"5 t", "5 u&v", "7 /where"}; !slices.Equal(got, want) {
 		t.Errorf("links are %q, not %q", got, want)
 	}
+}
+
+func TestLinksOfHTMLAreItsAttributes(t *testing.T) {
+	file := "<!-- <a href=no> -->\n<p title=\"\n\">[x](no)\n<a\n class=c href='u&amp;v'>w</a><br/><A HREF=x>y</a>\n<script>href=\"no\"</script>\n<a href=\"z\">"
+	if got, want := hrefsOf("page.html", file), []string{"4 u&v", "5 x", "7 z"}; !slices.Equal(got, want) {
+		t.Errorf("links are %q, not %q", got, want)
+	}
+}
+
+// hrefsOf returns the lines and targets of a file's links.
+func hrefsOf(name, file string) (all []string) {
+	for line, href := range hrefs(&retrieval.Document{File: name}, []byte(file)) {
+		all = append(all, fmt.Sprint(line, " ", href))
+	}
+	return all
 }
 
 func TestATargetIsAskedForOnce(t *testing.T) {

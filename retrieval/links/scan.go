@@ -8,6 +8,8 @@ import (
 	"unicode"
 
 	"golang.org/x/net/html"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 // hrefPattern matches where a link leads: [text](here), [label]: here, and
@@ -16,9 +18,39 @@ var hrefPattern = regexp.MustCompile(`\]\(\s*<?([^\s<>]*?)>?(?:\s+["'(][^\n]*?)?
 	`|(?m:^[ \t>]*\[[^\]\n]+\]:[ \t]*<?([^\s<>]+))` +
 	`|\b(?:href|to|link|url)\s*[=:]\s*\{?(?:"([^"\n]*)"|'([^'\n]*)'|([^\s"'<>{}]+))`)
 
-// hrefs returns the targets of the links of a file, HTML or Markdown, each with
+// hrefs returns the targets of the links of a page's file, each with its line.
+func hrefs(d *retrieval.Document, file []byte) iter.Seq2[int, string] {
+	if isMarkdown(d) {
+		return markdownHrefs(withoutCode(file))
+	}
+	return htmlHrefs(file)
+}
+
+// htmlHrefs returns the targets of the links of HTML, each with the line where its
+// tag begins.
+func htmlHrefs(page []byte) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		z := html.NewTokenizer(bytes.NewReader(page))
+		for line := 1; ; {
+			token := z.Next()
+			if token == html.ErrorToken {
+				return
+			}
+			lines := bytes.Count(z.Raw(), []byte("\n"))
+			for more := token == html.StartTagToken || token == html.SelfClosingTagToken; more; {
+				var key, value []byte
+				if key, value, more = z.TagAttr(); string(key) == "href" && !yield(line, string(value)) {
+					return
+				}
+			}
+			line += lines
+		}
+	}
+}
+
+// markdownHrefs returns the targets of the links of a Markdown file, each with
 // its line.
-func hrefs(data []byte) iter.Seq2[int, string] {
+func markdownHrefs(data []byte) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		line, at := 1, 0
 		for _, m := range hrefPattern.FindAllSubmatchIndex(data, -1) {
