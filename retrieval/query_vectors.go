@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
 	"time"
 
@@ -173,4 +174,21 @@ func embedQuery(ctx context.Context, e Embedder, text string) (vector []float32,
 		return nil, err
 	}
 	return vectors[0], nil
+}
+
+// Normalized returns a vector at length 1, nil if it has no direction.
+func Normalized(v []float32) []float32 {
+	sum := 0.
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	if sum == 0 || math.IsNaN(sum) || math.IsInf(sum, 0) {
+		return nil
+	}
+	scale := float32(1 / math.Sqrt(sum))
+	out := make([]float32, len(v))
+	for i, x := range v {
+		out[i] = x * scale
+	}
+	return out
 }

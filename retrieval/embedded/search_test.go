@@ -656,7 +656,7 @@ func BenchmarkVectors(b *testing.B) {
 				for j := range v {
 					v[j] = r.Float32() - .5
 				}
-				m.values = append(m.values, Normalized(v)...)
+				m.values = append(m.values, retrieval.Normalized(v)...)
 				m.section = append(m.section, uint32(i))
 			}
 			s := &scratch{section: make([]float32, n)}

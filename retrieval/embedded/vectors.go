@@ -45,7 +45,7 @@ func newMatrix(docs []*retrieval.Document, vectors func(document int) [][]float3
 			if len(v) != m.dim {
 				return nil, fmt.Errorf("page %q has a vector of %d dimensions where others have %d: embed all pages with one model", d.Page, len(v), m.dim)
 			}
-			if unit := Normalized(v); unit != nil {
+			if unit := retrieval.Normalized(v); unit != nil {
 				m.values = append(m.values, unit...)
 				m.section = append(m.section, section+uint32(j))
 			}
@@ -56,23 +56,6 @@ func newMatrix(docs []*retrieval.Document, vectors func(document int) [][]float3
 		return nil, nil
 	}
 	return m, nil
-}
-
-// Normalized returns a vector at length 1, nil if it has no direction.
-func Normalized(v []float32) []float32 {
-	sum := 0.
-	for _, x := range v {
-		sum += float64(x) * float64(x)
-	}
-	if sum == 0 || math.IsNaN(sum) || math.IsInf(sum, 0) {
-		return nil
-	}
-	scale := float32(1 / math.Sqrt(sum))
-	out := make([]float32, len(v))
-	for i, x := range v {
-		out[i] = x * scale
-	}
-	return out
 }
 
 func (m *matrix) fits(vector []float32) bool {
@@ -114,7 +97,7 @@ type similarity struct {
 // compare computes the similarity of all sections, nil if the vector has no
 // direction.
 func (m *matrix) compare(ctx context.Context, vector []float32, s *scratch) (*similarity, error) {
-	query := Normalized(vector)
+	query := retrieval.Normalized(vector)
 	if query == nil {
 		return nil, nil
 	}

@@ -302,7 +302,7 @@ func (c *content) measure(x *Index, before *content) error {
 		}
 		var data []byte
 		for j, v := range c.vectors(i) {
-			if v = embedded.Normalized(v); sum == nil && v != nil {
+			if v = retrieval.Normalized(v); sum == nil && v != nil {
 				sum = make([]float64, len(v))
 			}
 			if j >= len(p.IDs) || len(v) != len(sum) {

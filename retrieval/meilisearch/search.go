@@ -452,7 +452,7 @@ func (w *wanted) keywordQueries(tag string) (out []keywordQuery) {
 func (s *replica) ranked(w *wanted, results []result) ([]retrieval.Hit, error) {
 	x, c := s.site, w.content
 	mean, lowest := 0.0, 1.0
-	v := embedded.Normalized(w.Vector)
+	v := retrieval.Normalized(w.Vector)
 	if len(v) != len(c.mean) || c.mark != x.vectorMark {
 		v = nil
 	}

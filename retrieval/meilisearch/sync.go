@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
-	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
 	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
@@ -325,7 +324,7 @@ func (u *update) records(ctx context.Context, p *plan, list []location, finish f
 					r.Vectors[vectorName] = nil // the server requires a value for every record
 					v := stored[u.content.pages[at.page].IDs[at.section]]
 					if u.content.pages[at.page].embedded(at.section) && at.section < len(vectors) {
-						v = embedded.Normalized(vectors[at.section])
+						v = retrieval.Normalized(vectors[at.section])
 					}
 					if len(v) == p.dimensions {
 						r.Vectors[vectorName], r.Vector = &vector{Embeddings: [][]float32{v}}, u.site.vectorMark
