@@ -13,9 +13,9 @@ import (
 // generation is one state of the index. It never changes.
 type generation struct {
 	contents
-	wordsUsed int // how many different ones
+	wordsUsed int // how many different words
 	byPage    map[string]uint32
-	first     []uint32 // page → its first section; one more at the end
+	first     []uint32 // page → its first section; with one extra entry at the end
 
 	vocabulary
 	terms               map[string]uint32 // stem → number
@@ -40,7 +40,7 @@ type generation struct {
 	scopes    []scope
 	scope     []uint32 // page → its scope
 
-	asked atomic.Pointer[askedQuery] // the last one
+	asked atomic.Pointer[askedQuery] // the latest query
 
 	narrowing sync.Mutex
 	narrowed  []narrowedSet // the latest first
@@ -118,8 +118,8 @@ func (g *generation) sectionCount() int { return int(g.first[len(g.docs)]) }
 // sectionsOf returns the range of a page's sections.
 func (g *generation) sectionsOf(page uint32) (from, to uint32) { return g.first[page], g.first[page+1] }
 
-// invertPages fills the postings of pages. term has the term of each word. found
-// is nil, or what is known of pages of which g has some sections only.
+// invertPages fills the postings of pages. term maps words to terms. found is nil,
+// or what is known about pages of which g has only some sections.
 func (g *generation) invertPages(term []uint32, terms int, found []FoundPage) {
 	fill(terms, func() { g.addPages(term, terms, found) }, &g.pages, &g.titles, &g.slugs)
 }
@@ -201,8 +201,8 @@ func (g *generation) sharedWeight(c *words.PageWords) func(*words.HeadWord) floa
 	}
 }
 
-// countAll counts the words of documents. Those that the old generation has
-// already are not counted again.
+// countAll counts the words of documents, except those that the old generation
+// has already counted.
 func countAll(ctx context.Context, c *contents, old *generation) error {
 	c.words = make([]*words.PageWords, len(c.docs))
 	for i, d := range c.docs {
@@ -223,7 +223,7 @@ func countAll(ctx context.Context, c *contents, old *generation) error {
 	return nil
 }
 
-// wordsOf returns the words of a document that has not changed since the
+// wordsOf returns the words of a document if it is unchanged since this
 // generation, else nil.
 func (g *generation) wordsOf(d *retrieval.Document) *words.PageWords {
 	if g == nil || d.Hash == "" {

@@ -15,8 +15,8 @@ const (
 	least = 1e-6
 )
 
-// hits lists the best of the pages ranked: of each page its best section, and
-// its second where that is nearly as good.
+// hits lists the best of the ranked pages: the best section of each, and its
+// second best where that is nearly as good.
 func (g *generation) hits(q *retrieval.Query, p *parsedQuery, similar *similarity, scopes []judgement, s *scratch) []retrieval.Hit {
 	type candidate struct {
 		page, section uint32
@@ -29,7 +29,8 @@ func (g *generation) hits(q *retrieval.Query, p *parsedQuery, similar *similarit
 		shown = q.Shown
 	}
 	list := make([]candidate, 0, 2*q.Limit)
-	// Of some pages, all sections are on others. There may be thousands of them.
+	// Some pages have only sections that are also on others. There may be thousands
+	// of such pages.
 	for n := q.Limit; n <= 16*q.Limit; n *= 4 {
 		list = list[:0]
 		seen := make(map[uint64]bool, 2*q.Limit) // sections, by their sums
@@ -100,8 +101,8 @@ func (g *generation) hits(q *retrieval.Query, p *parsedQuery, similar *similarit
 
 // focusOn chooses among the sections of a page by the words of a query that its
 // title doesn't have: "reverse proxy headers" leads to the section Headers of
-// the page Reverse proxy, not to its introduction. It returns what a section's
-// value changes by, nil if it is nothing.
+// the page Reverse proxy, not to its introduction. It returns a function of what
+// to add to a section's value, nil if there is nothing to choose.
 func (g *generation) focusOn(p *parsedQuery, page uint32) func(section uint32) float32 {
 	var shared, rest []*queryWord // those in the title, and the others
 	restIDF := float32(0)
@@ -145,8 +146,8 @@ func (g *generation) focusOn(p *parsedQuery, page uint32) func(section uint32) f
 	}
 }
 
-// where returns where a section's page has a term, and what it counts there in
-// a hit's score.
+// where returns where on its page a section has a term, and how much the term
+// counts there in a hit's score.
 func (g *generation) where(term, page, section uint32) (name string, counts float64) {
 	switch {
 	case g.titles.holds(term, page):

@@ -21,7 +21,7 @@ type idle struct {
 	after time.Duration // 0: it stays in memory
 	lost  func()
 
-	// outlines are the documents while they are in the snapshot too, and the
+	// outlines are the documents while they are also in the snapshot and the
 	// generation may leave memory; else nil.
 	outlines atomic.Pointer[[]*retrieval.Document]
 	used     atomic.Int64 // when it was last searched, in Unix nanoseconds
@@ -108,7 +108,7 @@ func (x *Index) unloadLater(after time.Duration) {
 	}
 }
 
-// unload lets the generation leave memory, unless it was used in the meantime
+// unload removes the generation from memory, unless it was used in the meantime
 // or is not in the snapshot.
 func (x *Index) unload() {
 	x.replacing.Lock()

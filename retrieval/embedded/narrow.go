@@ -6,8 +6,8 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-// maxNarrowed is how many narrowed generations are kept: of the pages that
-// everyone can open, and of those that some can.
+// maxNarrowed is how many narrowed generations are kept: one of the pages that
+// everyone can open, and one of those that some readers can.
 const maxNarrowed = 2
 
 // narrowedSet is a generation of some of the pages of another one.
@@ -16,9 +16,9 @@ type narrowedSet struct {
 	*generation
 }
 
-// only returns the generation of the pages of a set alone. In what it finds,
-// its scores and its corrections, nothing of the other pages shows. It is made
-// by the first query with the set. A nil set has all pages.
+// only returns a generation of the pages of a set alone, so that hits, scores and
+// corrections reveal nothing about other pages. The first query with the set
+// makes it. A nil set has all pages.
 func (g *generation) only(pages *retrieval.PageSet) *generation {
 	if pages == nil {
 		return g

@@ -13,9 +13,9 @@ type posting struct {
 
 // postings are the places of each term, in ascending order. They are filled in
 // two passes over the words of a site: the first one counts, so that the second
-// needs no room to grow.
+// never has to grow a slice.
 type postings struct {
-	first []uint32 // term → its first posting; one more at the end
+	first []uint32 // term → its first posting; with one extra entry at the end
 	list  []posting
 }
 

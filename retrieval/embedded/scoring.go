@@ -20,30 +20,30 @@ const (
 	// leadWeight is added for a page's first section, in the page's weights.
 	leadWeight = 1
 
-	// What a title, headings, or the last segment of a path add that consist
-	// of nothing but the query, as a share of the query's IDF.
+	// What is added by a title, a heading or the last segment of a path that
+	// consists of nothing but the query, as a share of the query's IDF.
 	titleBonus   = 1.4
 	headingBonus = .5
 	slugBonus    = .5
-	// verbatimBonus is what a title adds that is the query word for word, as a
-	// share of the best section's value. Such a page is first if the query has
-	// several words.
+	// verbatimBonus is what is added by a title that is the query word for word,
+	// as a share of the best section's value. If the query has several words,
+	// such a page is first.
 	verbatimBonus = .4
 	rounding      = .01
 
-	// headingVerbatim is what a heading adds that is the query word for word, as
-	// a share of the query's IDF, and half of it if the query is in the heading.
+	// headingVerbatim is what is added by a heading that is the query word for
+	// word, as a share of the query's IDF; one that contains the query adds half.
 	headingVerbatim = .7
 
 	// Which section of a page a hit leads to: titleWord is the weight of a word
-	// that the page's title has, since all its sections share it, and
-	// focusBonus that of headings with nothing but the query's other words.
+	// in the page's title, since all its sections share it, and focusBonus the
+	// weight of a heading with nothing but the query's other words.
 	titleWord  = .3
 	focusBonus = 2
 
-	// keywordsMax is up to how many known words a query is taken for keywords,
-	// not for a question. Someone who types a name wants the page about it,
-	// not the one with the most mentions.
+	// A query of up to keywordsMax known words is taken for keywords, not for a
+	// question. Someone who types a name wants the page about it, not the one
+	// that mentions it most.
 	keywordsMax = 3
 	// What the best page adds, as a share of the best section's score, and
 	// for keywords what a page's second best section adds.
@@ -65,8 +65,8 @@ const (
 
 	// DefaultSemanticRatio is the weight of vectors, as an option.
 	DefaultSemanticRatio = .5
-	// What share of a hybrid ranking that is for vectors, and for queries of one and two
-	// words, which are names more often than descriptions.
+	// The share of vectors in a hybrid ranking, for longer queries and for those of
+	// one or two words, which are more often names than descriptions.
 	semanticShare      = .35
 	semanticShareShort = .2
 	// wholePage is the share of a page's mean vector in its similarity, beside

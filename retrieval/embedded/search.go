@@ -72,9 +72,9 @@ func (g *generation) scoreWords(p *parsedQuery, s *scratch) {
 }
 
 // share is what a word counts in a place: a part of an identifier that the
-// index knows counts less in places that don't have the identifier, because
-// who looks for HTTP/3 doesn't want all that is about HTTP. whole has the
-// places of identifiers.
+// index knows counts less in places without the identifier, because someone who
+// looks for HTTP/3 doesn't want everything about HTTP. whole has the places of
+// identifiers.
 func (w *queryWord) share(whole *postings, place uint32) float32 {
 	if w.whole == nil || slices.ContainsFunc(w.whole, func(e expansion) bool { return whole.holds(e.term, place) }) {
 		return 1

@@ -24,15 +24,15 @@ import (
 
 // A snapshot is what the next start needs to answer without reading the site
 // again: documents, their words and their vectors, from which it makes a
-// generation. That of an index which nobody searches has no words: they are
-// counted when it is loaded. The file has
+// generation. The snapshot of an index that nobody has searched has no words;
+// they are counted when it is loaded. The file consists of
 //
 //	a line with the format        snapshotHeader
 //	gob: contents, a page at a time, each with its texts behind it
 //	CRC-32C of all before         4 bytes, big-endian
 const (
 	snapshotFile = "index.snapshot"
-	// SnapshotFormat is raised with each change of what is written and of what
+	// SnapshotFormat is raised with each change to what is written and to what
 	// analysis makes of a document.
 	SnapshotFormat = 8
 	// snapshotHeader and the format are the first line.
@@ -56,7 +56,7 @@ type snapshotPage struct {
 	Document *retrieval.Document // without texts
 	Words    *words.PageWords    // nil on all pages, or on none
 	Ends     []uint32            // of the texts that follow, see texts
-	// Sections are those with a vector; Vectors has these one after another.
+	// Sections are the ones with a vector; Vectors has these vectors in a row.
 	Sections []int
 	Vectors  []float32
 }
@@ -182,8 +182,9 @@ func load(ctx context.Context, dir string, progress func(done, total int)) (c *c
 	return c, nil
 }
 
-// decode reads what encode wrote. Whatever f holds, it allocates in proportion
-// to it, and returns contents that make a generation, or an error.
+// decode reads what encode wrote. Whatever f holds, decode allocates in
+// proportion to its size, and returns contents that make a generation, or an
+// error.
 func decode(ctx context.Context, f io.ReaderAt, size int64, progress func(done, total int)) (*contents, error) {
 	section := io.NewSectionReader(f, 0, size)
 	in := bufio.NewReader(section) // of which a decoder reads no more than a value

@@ -40,13 +40,13 @@ func (s *Statistics) Mark(q retrieval.Query) retrieval.Marker {
 	return p.marker(func(e expansion) []string { return []string{e.stem} }, s.languages)
 }
 
-// FoundPage is a page of which another engine found some sections.
+// FoundPage is a page some of whose sections another engine found.
 type FoundPage struct {
 	// Document has all of the page's sections. They need no texts.
 	Document *retrieval.Document
 	// Sections are what was found, by their number in the document.
 	Sections []FoundSection
-	// Traits are those of the whole page.
+	// Traits describe the whole page.
 	words.Traits
 }
 
@@ -55,14 +55,14 @@ type FoundSection struct {
 	Section int
 	// Counts are its words, see words.Analyze.
 	Counts []byte
-	// Rank is its place, from 0, in the keyword search; below 0 it was found
-	// by its vector only.
+	// Rank is its place, from 0, in the keyword search; negative if it was found
+	// only by its vector.
 	Rank int
 	// Similarity is the cosine of its vector and the query's, 0 if unknown.
 	Similarity float64
 }
 
-// Add adds a section, or what another search found of it.
+// Add adds a section, or merges what another search found out about it.
 func (p *FoundPage) Add(found FoundSection) {
 	for i := range p.Sections {
 		if s := &p.Sections[i]; s.Section == found.Section {
@@ -76,8 +76,8 @@ func (p *FoundPage) Add(found FoundSection) {
 	p.Sections = append(p.Sections, found)
 }
 
-// unranked is what a page is worth that only the other engine found by
-// keywords, as a share of the least value of all whose words are known.
+// unranked is the value of a page that only the other engine found by keywords,
+// as a share of the lowest value among pages whose words are known.
 const unranked = .5
 
 // Rank returns hits from what another engine found, ranked as Index.Search
@@ -167,8 +167,8 @@ func (s *Statistics) candidates(p *parsedQuery, found []FoundPage) *generation {
 }
 
 // addUnranked adds the pages that only the other engine found by keywords (it
-// knows typing errors and forms of words that this package doesn't) below all
-// others.
+// knows typing errors and forms of words that this package doesn't), ranked below
+// all others.
 func (g *generation) addUnranked(found []FoundPage, s *scratch) {
 	least := float32(1)
 	for _, page := range s.order {

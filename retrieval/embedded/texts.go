@@ -15,20 +15,20 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval/disk"
 )
 
-// texts are those of a page's sections, and its links. Once they are in a
-// snapshot, they are not held: what is shown is read from it.
+// texts are the texts of a page's sections, and its links. Once they are in a
+// snapshot, they are not held in memory: what is shown is read from the file.
 type texts struct {
 	whole *retrieval.Document // nil if they are in the file
 	file  io.ReaderAt         // a finalizer closes it
 	at    int64
-	// ends are where the sections and the links end, from at, behind a 0.
+	// ends are a 0 and where the sections and the links end, counted from at.
 	ends []uint32
 }
 
-// pageTexts are the texts of a page in all generations that have it.
+// pageTexts are a page's texts, shared by all generations that have the page.
 type pageTexts = atomic.Pointer[texts]
 
-// holdTexts: a file that is open can't be replaced here.
+// holdTexts is true where an open file can't be replaced.
 const holdTexts = runtime.GOOS == "windows"
 
 func hold(t *texts) *pageTexts {
@@ -52,13 +52,14 @@ func withoutTexts(d *retrieval.Document) *retrieval.Document {
 	return &c
 }
 
-// heldTexts is how many bytes of texts are held before others go to a file.
+// heldTexts is how many bytes of texts are held in memory before further ones go
+// to a file.
 const heldTexts = 1 << 20
 
 // kept are the texts that Keep took since the last Replace.
 type kept struct {
-	size  int64                 // also of those that are held
-	file  *os.File              // nil if all are held
+	size  int64                 // including those in memory
+	file  *os.File              // nil if all are in memory
 	texts map[string]*pageTexts // by Document.Key
 }
 
@@ -93,9 +94,9 @@ func (x *Index) Keep(d *retrieval.Document) (*retrieval.Document, error) {
 	return o, nil
 }
 
-// record returns the texts as a snapshot has them: of each section the length
-// of the text, the text and its marks, then the links. They are in buffer if it
-// has room.
+// record returns the texts in the form of a snapshot: for each section the length
+// of its text, the text and its marks; then the links. It uses buffer if that has
+// room.
 func (t *texts) record(buffer []byte) (data []byte, ends []uint32, err error) {
 	if t.whole == nil {
 		data, err = t.read(buffer, 0, t.ends[len(t.ends)-1])

@@ -14,7 +14,7 @@ type matrix struct {
 	dim     int
 	section []uint32 // row → section, ascending
 	values  []float32
-	// length is that of the sum of each page's vectors, see measure.
+	// length is the length of the sum of each page's vectors, see measure.
 	length []float32
 }
 
@@ -91,7 +91,7 @@ func (m *matrix) measure(g *generation) {
 type similarity struct {
 	of        []float32 // by section; 0 without a vector
 	mean, top float32
-	partial   bool // only those of some sections are known
+	partial   bool // known only for some sections
 }
 
 // compare computes the similarity of all sections, nil if the vector has no
@@ -137,9 +137,9 @@ func dot(a, b []float32) float32 {
 	return s0 + s1 + s2 + s3
 }
 
-// score is what similarity gives a hit's score: how far it rises above the
-// mean of all sections, of what is left to 1. Models differ in where their
-// similarities lie, not in this.
+// score is what similarity contributes to a hit's score: how far it rises above
+// the mean of all sections, as a share of what is left up to 1. Models differ in
+// where their similarities lie, but not in this.
 func (x *similarity) score(section uint32) float64 {
 	v := x.of[section] - x.mean
 	if v <= 0 || x.mean >= 1 {
