@@ -14,15 +14,15 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval/links"
 )
 
-// maxSilent is after how many requests in a row without an answer no more are
-// made.
+// maxSilent is the number of unanswered requests in a row after which no more
+// are made.
 const maxSilent = 4
 
-// Asker returns a function that says whether something is at a path of the site,
-// for a stranger, and calls use, if not nil, with the response. A refusal, an
-// error and silence say nothing, and neither does a site that responds with 200
-// and another text at each path. It is for one goroutine. forReader is true on
-// behalf of a reader who waits.
+// Asker returns a function that reports whether a stranger finds something at a
+// path of the site, and calls use, if not nil, with the response. A refusal, an
+// error and silence prove nothing, and neither does a site that responds with 200
+// and a different text at every path. The function is for one goroutine. forReader
+// is true if a reader waits for the answer.
 func (s *Gate) Asker(ctx context.Context, forReader bool) func(ctx context.Context, path string, use func(html bool, body []byte)) links.Answer {
 	silent := 0
 	ask := func(ctx context.Context, path string, use func(answer)) {
@@ -62,8 +62,8 @@ func (s *Gate) Asker(ctx context.Context, forReader bool) func(ctx context.Conte
 	}
 }
 
-// AtAPI notes that a request has reached the API, for those inside the process
-// that want to know.
+// AtAPI records that a request has reached the API, for requests made inside the
+// process that want to know.
 func AtAPI(r *http.Request) {
 	if reached, ok := r.Context().Value(atAPI).(*bool); ok {
 		*reached = true
@@ -87,13 +87,13 @@ func (rs *Routes) Post(ctx context.Context, server *caddyhttp.Server, host, path
 	return reached, w.status, nil
 }
 
-// Prepared returns a request like that of Post, to try matchers with.
+// Prepared returns a request like the one that Post sends, for trying matchers.
 func Prepared(ctx context.Context, server *caddyhttp.Server, host, path string) *http.Request {
 	in := &inside{server: server, scheme: scheme(server), host: host}
 	return in.request(ctx, http.MethodPost, &url.URL{Path: path}, stranger, &response{header: make(http.Header)})
 }
 
-// freeFor is how long an answer of Free holds.
+// freeFor is how long an answer of Free stays valid.
 const freeFor = time.Minute
 
 // freePath is an answer of Free.
@@ -124,9 +124,9 @@ func (s *Gate) Free(ctx context.Context, path string) bool {
 	return free
 }
 
-// Shown returns the HTML page that a stranger gets at a path, or as the front page
-// for an empty path, and the path; nil for none. What is on it is no secret of a
-// lock.
+// Shown returns the HTML page that a stranger gets at a path, or the front page
+// for an empty path, and its path; nil if there is none. Nothing on it is secret:
+// no lock guards it.
 func (s *Gate) Shown(ctx context.Context, path string) (page []byte, at string) {
 	if front := s.View().front; path == "" && front != nil {
 		path = front.path

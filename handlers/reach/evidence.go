@@ -14,18 +14,19 @@ import (
 )
 
 const (
-	// maxPairs is how many pairs of words of a page are looked for.
+	// maxPairs is how many of a page's pairs of words are looked for.
 	maxPairs = 500
-	// enoughPairs is the share of them that a response must have. Among 5,400
-	// pages of twenty generators, with white space removed, those of more than ten
-	// pairs had .84 and more; a login with the site's navigation has less than .1.
+	// enoughPairs is the share of them that a response must have. Of 5,400 pages
+	// by twenty generators, with white space removed, every page with more than
+	// ten pairs had at least .84; a login page with the site's navigation has less
+	// than .1.
 	enoughPairs = .8
-	// fewPairs is how many pairs a page has at most if its words can't be told
-	// from those of the site's frame.
+	// fewPairs is the most pairs that a page can have if its words can't be told
+	// apart from those of the site's frame.
 	fewPairs = 8
 )
 
-// sameBytes reports whether a response is a file as it is.
+// sameBytes reports whether a response is a file, byte for byte.
 func sameBytes(a answer, file []byte) bool {
 	return a.hash == maphash.Bytes(seed, file)+uint64(len(file))
 }
@@ -79,9 +80,9 @@ func pairsOf(d *retrieval.Document) pairs {
 	return out
 }
 
-// in returns the pairs that a response has. If they are fewer than enough, the
-// response is read once more with tags between words, as of a label and a name
-// that only their style sets apart.
+// in returns the pairs that a response has. If there are too few, the response is
+// read once more with tags separating words, as between a label and a name that
+// only styles set apart.
 func (p pairs) in(a answer, enough float64) pairs {
 	found := make(pairs, len(p))
 	for _, apart := range []bool{false, true} {

@@ -12,12 +12,12 @@ import (
 
 // Member is a site of a group.
 type Member struct {
-	// Name is the site's: the names of its pages begin with it in the group.
+	// Name is the site's name, with which the names of its pages in the group begin.
 	Name string
 	*Gate
 }
 
-// member is what a view of a group was made of.
+// member is one of the sites that a view of a group was made from.
 type member struct {
 	Member
 	view      *View
@@ -32,9 +32,8 @@ func Own(site, page string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(page, site), "/")
 }
 
-// View returns what may be searched now. That of a group is of the views that
-// its sites have now: what one of them no longer shows, the group doesn't
-// either.
+// View returns what may be searched now. A group's view is made from the current
+// views of its sites: what a site no longer shows, the group doesn't show either.
 func (s *Gate) View() *View {
 	v := s.view.Load()
 	if s.Members == nil || s.isCurrent(v) {
@@ -54,7 +53,7 @@ func (s *Gate) View() *View {
 	return next
 }
 
-// isCurrent reports whether a view of a group is of what its sites show now.
+// isCurrent reports whether a view of a group has what its sites show now.
 func (s *Gate) isCurrent(v *View) bool {
 	members := s.Members()
 	if len(members) != len(v.members) || !SameDocuments(s.Documents(), v.documents) {
@@ -70,7 +69,7 @@ func (s *Gate) isCurrent(v *View) bool {
 }
 
 // join gives the documents of a group the states that they have on their own
-// sites. One that its site does not have, or not with this content, has none.
+// sites. A document that its site lacks, or has with other content, gets none.
 func (v *View) join() {
 	bySite := make(map[string][]*retrieval.Document, len(v.members))
 	for _, d := range v.documents {
@@ -109,9 +108,9 @@ func (v *View) Named(page string) *retrieval.Document {
 	return nil
 }
 
-// memberOf returns the site of a group that a page is of, the page's name there,
-// and the page as that site has it. For a name or URL that is no page's, it is
-// the site that would have it.
+// memberOf returns the site of a group that a page belongs to, the page's name
+// there, and the page as that site has it. For a name or URL without a page, it
+// returns the site that would have it.
 func (s *Gate) memberOf(name string, d *retrieval.Document) (g *Gate, own string, page *retrieval.Document) {
 	v := s.View()
 	if d != nil {
@@ -162,7 +161,7 @@ func (v *View) openedOnSites(visit *visit) map[int32][]*Page {
 	return opened
 }
 
-// learn notes what a reader's own request for a page of a group has found, for
+// learn records what a reader's own request for a page of a group has found, for
 // searches of the group.
 func (s *Gate) learn(ctx context.Context, d *retrieval.Document, open bool) {
 	visit := visitOf(ctx)
@@ -193,8 +192,8 @@ func (s *Gate) awaitMembers(ctx context.Context) bool {
 	return !late.Load()
 }
 
-// refusesAny is Refuses for a group: what one of its sites refuses a client, the
-// group does, too.
+// refusesAny is Refuses for a group: a client that one of its sites refuses is
+// refused by the group, too.
 func (s *Gate) refusesAny(ctx context.Context) (status int) {
 	var asked []func() int
 	for _, m := range s.Members() {

@@ -22,21 +22,21 @@ import (
 const (
 	// insideTimeout bounds a request inside the process, with its redirects.
 	insideTimeout = 2 * time.Second
-	// insideAtOnce bounds the requests of a site in the background, whatever the
-	// number of cores, and backgroundAtOnce those of all sites; readersInsideAtOnce
-	// and readersAtOnce those on behalf of readers. So the readers of a site whose
-	// locks hang leave slots to those of others.
+	// insideAtOnce bounds a site's concurrent background requests, whatever the
+	// number of cores, and backgroundAtOnce those of all sites together;
+	// readersInsideAtOnce and readersAtOnce do so for requests on behalf of
+	// readers. So a site whose locks hang leaves slots to the readers of others.
 	insideAtOnce, backgroundAtOnce     = 16, 64
 	readersInsideAtOnce, readersAtOnce = 32, 64
 	// maxRedirects are followed on the same host.
 	maxRedirects = 5
-	// maxKept is how much of a body is kept to look for a page's text in it, and
+	// maxKept is how much of a body is kept, to look for a page's text in it, and
 	// maxRead how much is read before the handler is stopped.
 	maxKept = 4 << 20
 	maxRead = 32 << 20
 )
 
-// answer is what a request for a page gets.
+// answer is the response to a request for a page.
 type answer struct {
 	// status is 0 if no handler answered, and statusAborted if the connection
 	// would have been closed without an answer.
@@ -49,12 +49,12 @@ type answer struct {
 	// lock is the number of the handler that answered, in the order of the
 	// configuration.
 	lock int32
-	// hash is of the body, of which body is the beginning.
+	// hash is the hash of the whole body, and body its beginning.
 	hash uint64
 	body []byte
 }
 
-// statusAborted is the status of a request that abort or a panic ended.
+// statusAborted is the status of a request that was ended by abort or by a panic.
 const statusAborted = -1
 
 // Routes are the routes of a configuration, for requests inside the process.
@@ -94,8 +94,8 @@ func (rs *Routes) of(server *caddyhttp.Server) (caddyhttp.Handler, error) {
 	return rs.chains[server], nil
 }
 
-// marked returns routes in which each handler leaves its number with the
-// request before it runs: the last one is the handler that answered.
+// marked returns routes in which each handler leaves its number with the request
+// before it runs: the last number is that of the handler that answered.
 func (rs *Routes) marked(routes caddyhttp.RouteList) caddyhttp.RouteList {
 	out := make(caddyhttp.RouteList, len(routes))
 	for i, route := range routes {
@@ -117,7 +117,7 @@ func (rs *Routes) marked(routes caddyhttp.RouteList) caddyhttp.RouteList {
 	return out
 }
 
-// ctxKey is a key of the contexts of requests.
+// ctxKey is the type of keys in the contexts of requests.
 type ctxKey int
 
 const (
@@ -172,9 +172,9 @@ func newInside(routes *Routes, server *caddyhttp.Server, host string) (*inside, 
 }
 
 // ask requests a path for a reader and follows redirects on the same host. It
-// takes one of each of the slots for its time, and gives up after patience. use
-// looks at the answer, whose body is valid until it returns. The method is GET:
-// templates, for example, fail only where there is a body.
+// holds one of each kind of slots meanwhile, and gives up after patience. use gets
+// the answer, whose body is valid until use returns. The method is GET: templates,
+// for example, fail only where there is a body.
 func (s *inside) ask(ctx context.Context, slots []chan struct{}, patience time.Duration, path string, c *reader, use func(answer)) error {
 	for i, slot := range slots {
 		select {
@@ -218,7 +218,7 @@ func release(slots []chan struct{}) {
 	}
 }
 
-// bodies are buffers for those of answers.
+// bodies are buffers for the bodies of answers.
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 func (s *inside) follow(ctx context.Context, path string, c *reader, body *bytes.Buffer) (answer, error) {
@@ -255,7 +255,7 @@ func (s *inside) follow(ctx context.Context, path string, c *reader, body *bytes
 	}
 }
 
-// request returns a request of a client, prepared as the server does it.
+// request returns a client's request, prepared as the server prepares it.
 func (s *inside) request(ctx context.Context, method string, target *url.URL, c *reader, w http.ResponseWriter) *http.Request {
 	header := c.header.Clone() // handlers change it
 	header.Set("Accept", "text/html,text/markdown,*/*;q=0.8")
@@ -302,14 +302,14 @@ func (s *inside) once(ctx context.Context, method string, target *url.URL, c *re
 	return w, err
 }
 
-// response is a response of which the beginning of the body is kept.
+// response records a response and keeps the beginning of its body.
 type response struct {
 	header http.Header
 	status int
 	hash   maphash.Hash
 	body   *bytes.Buffer // nil: no body is wanted
-	// read is how much of the body there was, and kind the content type by its
-	// first bytes, if the header has none.
+	// read is how much of the body was written, and kind the content type guessed
+	// from its first bytes if the header has none.
 	read int
 	kind string
 }
@@ -350,7 +350,7 @@ func (w *response) ReadFrom(r io.Reader) (int64, error) {
 
 var chunks = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
-// Hostname is the name of a Host header, in lower case and without a port.
+// Hostname is the value of a Host header in lower case, without a port.
 func Hostname(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h

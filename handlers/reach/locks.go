@@ -11,9 +11,9 @@ import (
 // lock is a handler that refused a stranger, with the pages behind it.
 type lock struct {
 	number int32
-	// alike locks decide alike for all pages that a reader asks for.
+	// alike: the lock decides in the same way for all pages that a reader asks for.
 	alike bool
-	// folders are the pages by the folder directly below the one that has all.
+	// folders are the pages by the folder directly below their common folder.
 	folders [][]*Page
 	pages   int
 }
@@ -56,8 +56,9 @@ func (v *View) locksOf(routes *Routes) (locks []*lock) {
 	return locks
 }
 
-// canaries are pages behind the lock for a reader to try: at most n, of as many
-// folders, others in each turn. More of them begin with the same.
+// canaries are at most n pages behind the lock that are tried for a reader, from
+// as many folders as possible, and different ones in each turn. A larger n begins
+// with the same pages.
 func (l *lock) canaries(n, turn int) (pages []*Page) {
 	const most = maxCanaries + maxExplored
 	for i := 0; len(pages) < min(n, l.pages); i++ {

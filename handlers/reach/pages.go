@@ -18,8 +18,8 @@ type State string
 
 // The states of a page. Nothing but Public pages is shown to strangers.
 const (
-	// Unknown pages have no answer yet, or no longer: what is asked for them
-	// fails or takes too long.
+	// Unknown pages have no answer yet, or none any longer: requests for them fail
+	// or take too long.
 	Unknown State = "unknown"
 	// Public pages answer a stranger with 200 and their own text.
 	Public State = "public"
@@ -42,43 +42,43 @@ type Page struct {
 	// Why is the reason for the state, for people; "" for pages that a stranger
 	// got as HTML.
 	Why string
-	// Raw reports that the page is served as text, as a Markdown file is, in
-	// which links to sections lead nowhere.
+	// Raw reports that the page is served as text, such as a Markdown file, where
+	// links to sections lead nowhere.
 	Raw bool
 
-	path string // of URL, as it is asked for
-	// refused reports that a Locked page refuses a stranger, by its status or a
-	// redirect: not that it answers with something else.
+	path string // of URL, as it is requested
+	// refused reports that a Locked page refuses a stranger by its status or by a
+	// redirect, rather than by answering with something else.
 	refused bool
 	// lock is the handler that answered for a page that is not Public, and folder
 	// that of the folders behind it that the page is in.
 	lock   int32
 	folder string
 
-	// gate is that of the page's own site, which has own in the place of
-	// Document; nil outside of a group.
+	// gate is the gate of the page's own site, which has own in place of Document;
+	// nil outside of a group.
 	gate *Gate
 	own  *retrieval.Document
 
 	asking
 }
 
-// asking is when to ask for a page and how, which no view shows.
+// asking is when and how to request a page. No view shows it.
 type asking struct {
 	// proof is the hash of the response with which a page was proven Public.
 	proof uint64
-	// due is when the page is to be asked for again.
+	// due is when the page is to be requested again.
 	due time.Time
-	// failures counts the requests in a row that got no answer.
+	// failures counts the unanswered requests in a row.
 	failures int
-	// late is the patience that the last answer took, so that the next one gets
-	// it at once.
+	// late is how much patience the last answer took, so that the next request has
+	// as much from the start.
 	late int
-	// again reports that the page is about to be asked for once more.
+	// again reports that the page is about to be requested once more.
 	again bool
 }
 
-// equal reports whether views show both alike.
+// equal reports whether views show both pages in the same way.
 func (p *Page) equal(other *Page) bool {
 	if p == nil || other == nil {
 		return p == other
@@ -103,8 +103,7 @@ func (p *Page) shows(d *retrieval.Document) bool {
 	return p != nil && (p.Document == d || content(p.Document) == content(d) && p.File == d.File)
 }
 
-// judge says what an answer means. Public is what it is if it has the page's
-// own text.
+// judge says what an answer means. It is Public if it has the page's own text.
 func judge(a answer) (state State, why string) {
 	switch {
 	case a.elsewhere != "":
@@ -134,13 +133,13 @@ func mediaType(contentType string) string {
 	return strings.ToLower(strings.TrimSpace(kind))
 }
 
-// isHTML reports whether a content type is one in which headings have ids.
+// isHTML reports whether headings have ids in a content type.
 func isHTML(contentType string) bool {
 	kind := mediaType(contentType)
 	return kind == "text/html" || kind == "application/xhtml+xml"
 }
 
-// isText reports whether a content type is one of pages.
+// isText reports whether a content type may be that of a page.
 func isText(contentType string) bool {
 	kind := mediaType(contentType)
 	return isHTML(kind) || slices.Contains([]string{"", "text/markdown", "text/x-markdown", "text/plain"}, kind)
@@ -202,7 +201,7 @@ func escape(p string) string { return (&url.URL{Path: p}).EscapedPath() }
 // root is the path of the site's front page, which ends with a slash.
 func (s *location) root() string { return strings.TrimSuffix(s.base.EscapedPath(), "/") + "/" }
 
-// fragment is that of the address of one of several documents of a page.
+// fragment is the fragment in the address of one of a page's several documents.
 func fragment(d *retrieval.Document) string {
 	u, err := url.Parse(d.URL)
 	if err != nil {
@@ -237,7 +236,7 @@ type Counts struct {
 	Unknown   int `json:"unknown"`
 }
 
-// AllPublic reports whether no page is in another state than Public.
+// AllPublic reports whether every page is Public.
 func (c Counts) AllPublic() bool { return c == Counts{Public: c.Public} }
 
 // String returns the counts for people: "3 public, 1 locked".

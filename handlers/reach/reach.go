@@ -30,24 +30,24 @@ type Options struct {
 	// Server serves the site. Default: the server for the host of URL. Nil and no
 	// such server: the site is served elsewhere.
 	Server *caddyhttp.Server
-	// URL is the site's, "" if it is not known. Prefix is then the path that the
-	// pages are below. Host is what Server takes as Host, if that is not the
-	// URL's (default: localhost).
+	// URL is the site's URL, "" if it is unknown; then the pages are below the path
+	// Prefix. Host is the Host header that Server expects, if it is not that of
+	// URL (default: localhost).
 	URL, Host, Prefix string
 	// Named reports that this Caddy has the URL's host, although it may have
 	// nothing that serves pages there.
 	Named bool
-	// Documents returns the pages of the index. The slice is another one
-	// after each change.
+	// Documents returns the pages of the index. After each change it returns a
+	// new slice.
 	Documents func() []*retrieval.Document
 	// Whole returns a page of Documents with its texts, nil if it is gone.
 	Whole func(ctx context.Context, page string) (*retrieval.Document, error)
 	// File reads the file of a page, nil for pages that are no files.
 	File func(d *retrieval.Document) ([]byte, error)
-	// Loads returns what the page of a document loads its text from, and may not
-	// have itself: the paths where readers may get it, those without a slash at
-	// their beginning below the site's root, and its bytes. They are nil for other
-	// documents.
+	// Loads returns what a document's page loads its text from if its HTML may lack
+	// the text: the paths where readers may get it, of which those without a
+	// leading slash are below the site's root, and its bytes. Both are nil for
+	// other documents.
 	Loads func(d *retrieval.Document) (paths []string, data []byte)
 	// Open makes every page public: locks are off.
 	Open bool
@@ -68,8 +68,8 @@ type Gate struct {
 	readers readers
 
 	view atomic.Pointer[View]
-	// late is the first document of a generation whose pages took too long to
-	// wait for them again.
+	// late is the first document of a generation whose pages took so long that they
+	// are not waited for again.
 	late atomic.Pointer[retrieval.Document]
 
 	// running ends with Run, and the checks for readers with it.
@@ -78,7 +78,7 @@ type Gate struct {
 
 	wake     chan struct{}
 	updating sync.Mutex // one update at a time
-	// reported and reportedFailing report that the log has the states, and a page
+	// reported and reportedFailing are true once the log has the states, and a page
 	// that gives no answer.
 	reported, reportedFailing atomic.Bool
 
@@ -98,12 +98,12 @@ type View struct {
 	Complete bool
 
 	pages map[string]*Page // by Document.Page
-	// front is the front page, or another one, if strangers get it.
+	// front is the front page, or else another page, that strangers get.
 	front *Page
 	// byURL are the pages by where they are served.
 	byURL func() map[string][]*Page
-	// documents are those of the index that the view is of, and replaced is
-	// closed when there is another view.
+	// documents are those of the index that the view was made from. replaced is
+	// closed when there is a new view.
 	documents []*retrieval.Document
 	replaced  chan struct{}
 	sets      *sets // nil until the first complete view
@@ -111,7 +111,7 @@ type View struct {
 	// the pages behind them.
 	locks []*lock
 	found *sync.Map
-	// members are what the view of a group is of.
+	// members are the sites that a group's view was made from.
 	members []member
 }
 
@@ -147,8 +147,8 @@ func (v *View) Document(d *retrieval.Document) *retrieval.Document {
 	return d
 }
 
-// at returns the pages at a URL: the one that a stranger's request found there,
-// or was refused, and one that a reader has found there.
+// at returns the pages at a URL: the page that a stranger's request found there or
+// was refused, and a page that a reader has found there.
 func (v *View) at(u string) (pages []*Page) {
 	pages = slices.Clone(v.byURL()[u]) // one of several documents of a page
 	u, _, anchor := strings.Cut(u, "#")
@@ -166,7 +166,7 @@ func (v *View) at(u string) (pages []*Page) {
 // moved is where and how the content of a page is served.
 type moved struct {
 	content, url string
-	path         string // of url, as it is asked for
+	path         string // of url, as it is requested
 	raw          bool
 }
 
@@ -183,7 +183,7 @@ func (m moved) document(d *retrieval.Document) *retrieval.Document {
 	return &c
 }
 
-// New returns the site. Nothing is asked before Run.
+// New returns the gate of a site. It makes no request before Run.
 func New(o Options) (*Gate, error) {
 	base, err := url.Parse(o.URL)
 	if err != nil {
@@ -317,8 +317,8 @@ func (v *View) pagesByURL() map[string][]*Page {
 	return at
 }
 
-// sets are the pages that searches are narrowed to. Indexes keep what they
-// derive from a set, so that it changes only with its pages.
+// sets are the pages that searches are narrowed to. Indexes keep what they derive
+// from a set, so a set is replaced only if its pages change.
 type sets struct {
 	all    bool             // all pages are public
 	public map[string]bool  // by Document.Page
@@ -334,7 +334,7 @@ func (s *sets) equal(other *sets) bool {
 // maxSets bounds the sets of pages that readers of different locks search.
 const maxSets = 16
 
-// with returns the public pages and those behind some locks.
+// with returns the public pages together with those behind some locks.
 func (s *sets) with(locks []int32) *retrieval.PageSet {
 	var key strings.Builder
 	open := make(map[int32]bool, len(locks))
@@ -361,8 +361,8 @@ func (s *sets) with(locks []int32) *retrieval.PageSet {
 	return set
 }
 
-// findDuplicates finds pages that are served at one URL, of which the one
-// whose own URL it is remains, else the HTML file, else the first.
+// findDuplicates finds pages that are served at the same URL. The page whose own
+// URL it is remains, or else the HTML file, or else the first page.
 func (v *View) findDuplicates() {
 	at := make(map[string]*Page)
 	for _, d := range v.documents {

@@ -22,7 +22,7 @@ type reader struct {
 	header     http.Header
 	size       int // of header, in bytes
 	tls        *tls.ConnectionState
-	// signedIn is set for a person whom an access token proved.
+	// signedIn is true for a person whose access token was verified.
 	signedIn bool
 }
 
@@ -30,9 +30,8 @@ type reader struct {
 // 5737), not of loopback or a private network, which locks often let in.
 var stranger = &reader{remoteAddr: "192.0.2.1:49152", header: http.Header{}}
 
-// unseen are headers that describe a message or differ from request to
-// request, so that locks don't look at them. Names that end with a hyphen are
-// prefixes.
+// unseen are headers that locks don't look at, since they describe a message or
+// differ from request to request. Names that end with a hyphen are prefixes.
 var unseen = map[string]bool{
 	"Accept": true, "Accept-Charset": true, "Accept-Encoding": true, "Access-Control-Request-Headers": true,
 	"Access-Control-Request-Method": true, "Cache-Control": true, "Connection": true, "Content-Encoding": true,
@@ -73,8 +72,8 @@ func Unseen(name string) bool {
 	return unseen[name] || unseen[prefix+"-"]
 }
 
-// presents reports whether the reader has anything that a lock may take for
-// credentials, besides an address.
+// presents reports whether the reader presents anything, besides an address, that
+// a lock may take for credentials.
 func (r *reader) presents() bool {
 	return r.signedIn || r.header.Get("Cookie") != "" || r.header.Get("Authorization") != "" || r.tls != nil && len(r.tls.PeerCertificates) > 0
 }
@@ -107,10 +106,9 @@ type visit struct {
 	incomplete atomic.Bool
 }
 
-// Keep keeps a value with a request, for handlers that come later. Caddy's
-// variables would do, but a connection that forward_auth has just opened may
-// still read them, and a map that is read and written at once ends the process.
-// The replacer has a lock.
+// Keep stores a value with a request for later handlers. Caddy's variables won't
+// do: a connection that forward_auth has just opened may still read them, and a map
+// that is read and written concurrently ends the process. The replacer has a lock.
 func Keep(r *http.Request, key string, value any) {
 	if repl, ok := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer); ok {
 		repl.Set(key, value)
@@ -142,9 +140,9 @@ func WithReader(ctx context.Context, r *http.Request, isKey func(value string) b
 // signedInKey is what a request of a person keeps that under.
 const signedInKey = "docs_signed_in"
 
-// SignIn makes a request that of a person whom an access token has proved, with
-// the headers that it has now. What was found out for the request before was a
-// stranger's.
+// SignIn makes a request count as that of a person whose access token was verified,
+// with the headers that it has now. What was found out for it before was found out
+// for a stranger.
 func SignIn(r *http.Request) {
 	Keep(r, signedInKey, true)
 	Keep(r, "docs_visit", nil)
@@ -160,8 +158,8 @@ func visitOf(ctx context.Context) *visit {
 	return v
 }
 
-// Incomplete reports whether results for the context's reader may lack pages
-// that the reader could open, since not every page could be checked in time.
+// Incomplete reports whether results for the context's reader may lack pages that
+// the reader could open, because not every page could be checked in time.
 func Incomplete(ctx context.Context) bool {
 	v := visitOf(ctx)
 	return v != nil && v.incomplete.Load()

@@ -16,34 +16,35 @@ import (
 )
 
 const (
-	// openedFor is how long what a reader could open holds.
+	// openedFor is how long the finding holds that a reader could open something.
 	openedFor = 30 * time.Second
-	// readerWait is how long a search or a page waits for checks of a reader. They
-	// go on in the background, up to checkPatience, for the reader's next request.
+	// readerWait is how long a search or a page waits for the checks of a reader.
+	// They go on in the background for the reader's next request, for at most
+	// checkPatience.
 	readerWait    = 1500 * time.Millisecond
 	checkPatience = 30 * time.Second
 	// completeWait is how long the first searches after a start or reload wait
 	// for the pages to be asked for.
 	completeWait = time.Second
-	// maxCanaries are the pages that are tried for a reader who presents
-	// credentials, behind all locks, and maxExplored those that are tried besides
-	// in the background where no lock has opened.
+	// maxCanaries is how many pages, behind all locks together, are tried for a
+	// reader who presents credentials, and maxExplored how many more are tried in
+	// the background if no lock has opened.
 	maxCanaries = 10
 	maxExplored = 10
-	// maxProbes are the pages of folders in which nothing has opened yet that a
-	// search asks for, with its canaries: with the ten that it shows, a lock gets
+	// maxProbes is how many pages a search requests, canaries included, in folders
+	// where nothing has opened yet: with the ten pages that it shows, a lock gets
 	// at most twenty requests.
 	maxProbes = 10
 	// checksAtOnce bounds the requests on behalf of one reader.
 	checksAtOnce = 8
-	// maxReaders bounds the readers that are remembered, in each of two
-	// generations, maxReadersSize their headers in bytes, and maxChecks what is
-	// remembered of each.
+	// maxReaders bounds the readers that are remembered in each of two generations,
+	// maxReadersSize the bytes of their headers, and maxChecks what is remembered
+	// about each reader.
 	maxReaders     = 10_000
 	maxReadersSize = 32 << 20
 	maxChecks      = 5_000
-	// closedAfter is how many pages of a folder must refuse a reader until the
-	// others are taken for closed.
+	// closedAfter is how many pages of a folder must refuse a reader before the
+	// others are assumed to be closed.
 	closedAfter = 2
 )
 
@@ -53,8 +54,8 @@ type rights struct {
 	who   *reader
 	until time.Time
 	slots chan struct{} // holds an element for each request
-	// begun reports that canaries are tried, and tried is closed when they have
-	// answered; first are the locks that opened until then.
+	// begun is true once canaries are being tried, and tried is closed when they
+	// have answered; first are the locks that opened by then.
 	begun  atomic.Bool
 	tried  chan struct{}
 	first  []int32
@@ -141,8 +142,8 @@ func (r *rights) lastOpened() map[int32][]*Page {
 	}
 }
 
-// try tries canaries, those first that opened before, or elsewhere. What is tried
-// never depends on what the reader asks. It returns how many those are that are
+// try tries canaries, beginning with those that opened before, or elsewhere. What
+// is tried never depends on what the reader asks. It returns how many of them are
 // tried at once.
 func (r *rights) try(v *View, elsewhere map[int32][]*Page) (canaries int) {
 	turn := int(r.until.Unix() / int64(openedFor/time.Second))
@@ -212,9 +213,9 @@ func (r *rights) wait(ctx context.Context, c *check) bool {
 // page checks whether the reader can open a page.
 func (r *rights) page(p *Page) *check { return r.ask("", "", p) }
 
-// fetch is page for a page that was asked for by name, nil if there is none.
-// It takes the same requests for a name that is no page's as for a locked page,
-// so it has no use of what was asked for other reasons.
+// fetch is page for a page that was requested by name, nil if there is none. It
+// makes the same requests for a name without a page as for a locked page, so it
+// doesn't use what other requests have found out.
 func (r *rights) fetch(name string, p *Page) *check { return r.ask("fetch ", name, p) }
 
 func (r *rights) ask(kind, name string, p *Page) *check {
@@ -239,8 +240,8 @@ func (r *rights) ask(kind, name string, p *Page) *check {
 	})
 }
 
-// missing is a page that the site does not have. It could be at as many paths as
-// those that it has.
+// missing is a page that the site does not have. It could be at as many paths as a
+// page that exists.
 func (s *Gate) missing(name string) *Page {
 	d := &retrieval.Document{Page: name, URL: s.absolute(s.root() + name), File: name}
 	if documents := s.Documents(); len(documents) > 0 {
@@ -259,8 +260,8 @@ func (r *rights) hasOpened(p *Page) bool {
 	return r.openedPages[p.Document.Page] == content(p.Document)
 }
 
-// check returns the check of a key, which run does if there is none. It goes
-// on when nobody waits for it.
+// check returns the check with a key. If there is none, run does it, also when
+// nobody waits for it any longer.
 func (r *rights) check(key string, run func(context.Context, *check)) *check {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -293,7 +294,7 @@ func (r *rights) check(key string, run func(context.Context, *check)) *check {
 	return c
 }
 
-// count notes what a check of a page behind a lock found.
+// count records what a check of a page behind a lock found.
 func (r *rights) count(p *Page, open bool) {
 	if p.State == Public || p.Document.Hash == "" {
 		return
@@ -314,8 +315,8 @@ func (r *rights) count(p *Page, open bool) {
 	}
 }
 
-// mayProbe reports whether a page may be asked for: one in a folder in which
-// something has opened, or one of the first few others.
+// mayProbe reports whether a page may be requested: it is in a folder where
+// something has opened, or among the first few others.
 func (s *Search) mayProbe(p *Page) bool {
 	opened, _ := s.rights.tallied(tallyKey{p.lock, p.folder})
 	if byPage, _ := s.rights.decides(p.lock); opened > 0 || byPage || s.probed[p.Page] {
@@ -334,7 +335,7 @@ func (r *rights) tallied(key tallyKey) (opened, refused int) {
 	return t.opened, t.refused
 }
 
-// closed reports whether the pages of a folder are taken for closed to the
+// closed reports whether the pages of a folder are assumed to be closed to the
 // reader: some refused, none opened, and the lock decides by folder.
 func (r *rights) closed(p *Page) bool {
 	opened, refused := r.tallied(tallyKey{p.lock, p.folder})
@@ -342,9 +343,9 @@ func (r *rights) closed(p *Page) bool {
 	return opened == 0 && refused >= closedAfter && byFolder
 }
 
-// decides reports how a lock decides as far as is known: by page, if a folder
-// has pages that open and pages that don't, or else by folder, if one has opened
-// more than once.
+// decides reports how a lock is known to decide: by page, if a folder has pages
+// that open and pages that don't, or else by folder, if one has opened more than
+// once.
 func (r *rights) decides(lock int32) (byPage, byFolder bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -364,8 +365,8 @@ func (r *rights) locks() []int32 {
 	return slices.Collect(maps.Keys(r.opened))
 }
 
-// find asks for a page as a reader, at the paths in order, up to the first that
-// refuses or has the page. With proof the response must have its text.
+// find requests a page as a reader, at each path in order, until one refuses or has
+// the page. With proof, the response must have its text.
 func (s *Gate) find(ctx context.Context, who *reader, d *retrieval.Document, paths []string, proof bool) (open bool, err error) {
 	w := &walls{look: func(path string, use func(answer)) error {
 		return s.inside.ask(ctx, s.inside.readers, insideTimeout, path, who, use)
@@ -397,16 +398,16 @@ func (s *Gate) find(ctx context.Context, who *reader, d *retrieval.Document, pat
 
 // Search is what a reader may search.
 type Search struct {
-	// Pages narrows the search, and Public are those of them that are public.
+	// Pages narrows the search, and Public are the public ones among them.
 	Pages, Public *retrieval.PageSet
-	// Locked reports that some of them are behind a lock, so that more hits than
-	// needed must be looked for.
+	// Locked is true if some of them are behind a lock, so that the search must look
+	// for more hits than are needed.
 	Locked bool
 
 	view   *View
 	rights *rights // nil: only what is public
-	// probes is how many pages may still be asked for in folders in which nothing
-	// has opened, besides those in probed.
+	// probes is how many pages may still be requested in folders where nothing has
+	// opened, besides those in probed.
 	probes int
 	probed map[string]bool
 }
@@ -479,8 +480,8 @@ func (s *Gate) awaitComplete(ctx context.Context) bool {
 	}
 }
 
-// Open returns the first hits, at most enough, that the reader can open. all
-// reports that the index has no further hits.
+// Open returns the first hits that the reader can open, at most enough. all is true
+// if the index has no further hits.
 func (s *Search) Open(ctx context.Context, hits []retrieval.Hit, enough int, all bool) (open []retrieval.Hit) {
 	wait, cancel := context.WithTimeout(ctx, readerWait)
 	defer cancel()
@@ -528,8 +529,8 @@ func (s *Search) Open(ctx context.Context, hits []retrieval.Hit, enough int, all
 	return open
 }
 
-// ahead begins to check hits, so that the checks run side by side: of a folder
-// in which nothing has opened yet, only as many as it takes to tell.
+// ahead starts to check hits, so that the checks run concurrently. In a folder
+// where nothing has opened yet, it checks only as many as it takes to tell.
 func (s *Search) ahead(hits []retrieval.Hit) {
 	if s.rights == nil {
 		return
@@ -558,10 +559,9 @@ func (s *Search) locked(d *retrieval.Document) *Page {
 	return nil
 }
 
-// CanOpen reports whether the reader of the context can open a page now: by
-// their own request for it, which is also made for pages that are public, and
-// for name if there is no such page, so that missing pages take as long as
-// locked ones.
+// CanOpen reports whether the reader of the context can open a page now. It makes
+// the reader's own request, for public pages too, and for name if there is no such
+// page, so that missing pages take as long as locked ones.
 func (s *Gate) CanOpen(ctx context.Context, name string, d *retrieval.Document) bool {
 	if s.Members != nil {
 		of, own, page := s.memberOf(name, d)
@@ -617,8 +617,8 @@ func (s *Gate) CanOpenAll(ctx context.Context, urls []string) bool {
 	return true
 }
 
-// AnyLocked reports whether a page at one of the URLs is not public, as a URL of
-// no page.
+// AnyLocked reports whether a page at one of the URLs is not public. A URL without
+// a page counts as locked.
 func (s *Gate) AnyLocked(urls []string) bool {
 	v := s.View()
 	return !v.Elsewhere && slices.ContainsFunc(urls, func(u string) bool {
@@ -627,7 +627,7 @@ func (s *Gate) AnyLocked(urls []string) bool {
 	})
 }
 
-// Saw notes that a page was just served to the reader of the context.
+// Saw records that a page was just served to the reader of the context.
 func (s *Gate) Saw(ctx context.Context, d *retrieval.Document) {
 	visit := visitOf(ctx)
 	if p := s.View().pages[d.Page]; visit != nil && p.shows(d) && p.locked() {
@@ -635,10 +635,10 @@ func (s *Gate) Saw(ctx context.Context, d *retrieval.Document) {
 	}
 }
 
-// Refuses returns the status with which the site refuses the reader of a
-// context its front page, although strangers get it: they are on a list of
-// addresses, say, and get nothing by other ways either. It is 0 for others.
-// Without an answer in time, it is what it was.
+// Refuses returns the status with which the site refuses its front page to the
+// reader of a context although strangers get it: a blocked address, say, which gets
+// nothing by any other way either. It is 0 for other readers. Without an answer in
+// time, the last one holds.
 func (s *Gate) Refuses(ctx context.Context) (status int) {
 	if s.Members != nil {
 		return s.refusesAny(ctx)
