@@ -15,8 +15,8 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval/disk"
 )
 
-// groupSource has the documents of a group's sites, which were read already: as
-// the source of the group's index, and as its ingester.
+// groupSource is both the source and the ingester of a group's index. It has the
+// documents of the group's sites, which have already been read.
 type groupSource struct {
 	members *Newest[func() []*Site] // of the newest configuration
 
@@ -28,8 +28,8 @@ const (
 	// groupWait is how long a group waits for the first pages of its sites.
 	groupWait = 10 * time.Second
 	// groupTick is how often a group looks for new pages of its sites, and
-	// groupBurst how long it waits for an end of their changes: two hundred sites
-	// that start would make as many generations.
+	// groupBurst how long it waits for their changes to end: otherwise two hundred
+	// sites that start would make two hundred generations.
 	groupTick, groupBurst = time.Second, 15 * time.Second
 )
 
@@ -199,7 +199,7 @@ func (*groupSource) Use(retrieval.Repeated)                                   {}
 func (*groupSource) Fingerprint() string                                      { return "group-1" }
 func (*groupSource) Complete(all []*retrieval.Document) []*retrieval.Document { return all }
 
-// vectors returns those that the sites have.
+// vectors returns the vectors that the sites have.
 func (g *groupSource) vectors(ctx context.Context, keys []disk.Key) [][]float32 {
 	all := make([][]float32, len(keys))
 	for _, r := range g.sites() {

@@ -67,16 +67,16 @@ func (c *Index) defaultLanguage() string {
 	return known.language
 }
 
-// manySections is from how many sections on the memory that it took to build,
-// load or send an index is returned to the system.
+// manySections is the number of sections from which on the memory that was used
+// to build, load or send an index is returned to the system.
 const manySections = 2000
 
-// idleSite is how long after its last search the index of a site of folders,
-// of which there may be a thousand, leaves memory.
+// idleSite is how long after its last search the index of a site leaves memory if
+// it is one of the folders of a pattern, of which there may be a thousand.
 const idleSite = time.Minute
 
-// reloadWait is how long a reload waits for the first pages of an index that
-// nothing on disk is loaded for, while the running configuration serves.
+// reloadWait is how long a reload waits for the first pages of an index that has
+// nothing on disk to load, while the running configuration still serves.
 const reloadWait = 10 * time.Second
 
 // IndexSettings are the options of NewIndex. Dir holds all data of the site.

@@ -23,8 +23,8 @@ type Moved struct {
 	Pages []*retrieval.Document
 }
 
-// Moved returns where the page at a path went, for which the site has nothing;
-// nothing if no page was there. Only pages are named that the reader of the
+// Moved returns where the page went that was at a path which now has nothing; it
+// returns nothing if no page was there. It names only pages that the reader of the
 // context can open.
 func (s *Pages) Moved(ctx context.Context, path string) (m Moved) {
 	var places []moved.Place
@@ -124,8 +124,8 @@ func (s *Pages) at(address string) *retrieval.Document {
 	return cmp.Or(s.At(address), s.At(s.site.Reach.Prefix+address))
 }
 
-// Former returns the page that was at a path, nil if none was or one is, for
-// operators: what readers may be told, Moved returns.
+// Former returns, for operators, the page that was at a path, nil if there was none
+// or there is one now. What readers may be told is what Moved returns.
 func (s *Pages) Former(path string) *moved.Former {
 	if gone := s.former(path); gone != nil {
 		f := s.formerly(path, gone)

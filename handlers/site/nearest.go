@@ -11,8 +11,8 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
-// names are the words of public pages, of which those of paths and titles find
-// the pages.
+// names are the words of public pages. The words of paths and titles find the
+// pages.
 type names struct {
 	once  sync.Once
 	pages map[string][]int32 // by word, places in Public; none for words of headings alone

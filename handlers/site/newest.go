@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Newest is something that each configuration has, of which what configurations
-// share uses the newest one's. The zero value is ready.
+// Newest holds something that each configuration has. What configurations share
+// uses the newest one's. The zero value is ready for use.
 type Newest[T any] struct {
 	mu sync.RWMutex
 	in []*T // of the current configurations, the newest last

@@ -98,7 +98,7 @@ func (r *Site) Pages() *Pages {
 	return s
 }
 
-// key is what byPath has the page at a URL by: its path, in a group with the host.
+// key is the key in byPath of the page at a URL: its path, in a group with the host.
 func (s *Pages) key(u *url.URL) string {
 	if s.site.Members != nil {
 		return strings.ToLower(u.Host) + moved.Address(u.Path)

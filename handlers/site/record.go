@@ -150,9 +150,9 @@ func (a Asker) Voted(ctx context.Context, v insights.Vote) bool {
 	return true
 }
 
-// Missed records a request for a page that the site doesn't have, of which m
-// has the path, and what became of it. It ignores those from which nobody
-// learns: for what never was a page, from no known link and no known agent.
+// Missed records a request for a page that the site doesn't have, with the path in
+// m, and what became of it. It ignores requests that teach nothing: for what never
+// was a page, following no known link, by no known agent.
 func (r *Site) Missed(req *http.Request, former bool, m insights.Missing) {
 	m.Agent = insights.AgentOf(req.UserAgent())
 	if u, err := url.Parse(req.Referer()); err == nil && u.Host != "" {
@@ -188,8 +188,8 @@ func shownKey(site, query string) string { return site + "\x00" + strings.TrimSp
 type Recording struct {
 	Newest[*Recorder]
 
-	// shown are the last results that the widget was given, to judge the final
-	// query of a typing session by.
+	// shown are the last results that the widget was given, by which the final query
+	// of a typing session is judged.
 	shown store.Recent[shown]
 }
 

@@ -108,9 +108,9 @@ func (r *Site) Results(ctx context.Context, q *encoding.Search) (results []encod
 	return results, total, nil
 }
 
-// Sealed reports whether a stored turn is not for the reader of the context:
-// it quotes a page that they can't open, that is no longer known, or that was
-// behind a lock then and is not now, when its text may be another.
+// Sealed reports whether a stored turn must not be shown to the reader of the
+// context: it quotes a page that they can't open, that is no longer known, or that
+// was behind a lock then and isn't now, so that its text may be different.
 func (r *Site) Sealed(ctx context.Context, t *thread.Turn) bool {
 	return t.Locked && !r.Reach.AnyLocked(t.Sources) || !r.Reach.CanOpenAll(ctx, t.Sources)
 }
