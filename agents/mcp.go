@@ -327,7 +327,10 @@ func (s *server) fetch(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Call
 	if id == "" || len(id) > 4000 {
 		return refuse(`fetch needs the argument id: {"id": "%s/…"}, the id of a search result`, s.about.URL), nil
 	}
-	_, fragment, _ := strings.Cut(id, "#")
+	fragment := ""
+	if i := strings.LastIndexByte(id, '#'); i >= 0 {
+		fragment = id[i+1:]
+	}
 	page, err := s.docs.Page(ctx, id)
 	switch {
 	case err != nil:

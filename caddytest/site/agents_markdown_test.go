@@ -366,6 +366,33 @@ func TestOnePageSitesBelowAPath(t *testing.T) {
 	}
 }
 
+func TestPagesAreReadByTheirPathsInSearchResults(t *testing.T) {
+	files := map[string]string{"index.html": "<h1>Languages</h1><p>All of them."}
+	for _, name := range []string{"C", "C#", "F#", "50%"} {
+		files[name+".html"] = "<h1>" + name + " language</h1><p>Text.<h2 id=intro>Start with " + name + "</h2><p>More."
+	}
+	s := caddytest.Start(t, "", fmt.Sprintf("http://localhost:0 {\nroot * %q\ndocs acme\nfile_server\n}\n", caddytest.Folder(t, files)))
+	waitForLocks(t, s)
+	for path, title := range map[string]string{"C": "C", "C#": "C#", "C#intro": "C", "C##intro": "C#", "F##intro": "F#", "50%": "50%", "50%#intro": "50%", "50%25": "50%", "/C%23.html": "C#"} {
+		r := s.Do(caddytest.Request{Path: "/v1/page/acme", Body: fmt.Sprintf(`{"path":%q}`, path)})
+		if !strings.Contains(string(r.Body), "title: "+title+" language") && !strings.Contains(string(r.Body), `title: \"`+title+` language`) {
+			t.Errorf("%s: %d %s", path, r.Status, r.Body)
+		}
+	}
+	if r := s.Do(caddytest.Request{Path: "/v1/page/acme", Body: `{"path":"Help:Missing"}`}); r.Status != http.StatusNotFound {
+		t.Errorf("a missing page: %d %s", r.Status, r.Body)
+	}
+	for id, section := range map[string]string{"/C.html": "Text.", "C##intro": "Start with C#", "/C%23.html#intro": "Start with C#"} {
+		if strings.HasPrefix(id, "/") {
+			id = s.Base + id
+		}
+		r := s.Do(caddytest.Request{Path: "/mcp", Body: fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"fetch","arguments":{"id":%q}}}`, id)})
+		if !strings.Contains(string(r.Body), section) || strings.Contains(string(r.Body), "no section") {
+			t.Errorf("%s: %d %s", id, r.Status, r.Body)
+		}
+	}
+}
+
 // A page that is gone is 404; one that can't be read at the moment isn't.
 func TestAPageThatCannotBeReadIsNotGone(t *testing.T) {
 	root := caddytest.Folder(t, map[string]string{"index.md": "# Home\n\nText.", "broken.md": "# Broken\n\nText.", "gone.md": "# Gone\n\nText."})

@@ -194,13 +194,29 @@ func (s *Pages) AtMarkdown(p string) *retrieval.Document {
 // in search results, the path of its Markdown; each perhaps with an anchor.
 // Nil if there is none. Whether the reader can open it is not asked.
 func (s *Pages) Named(name string) *retrieval.Document {
-	u, err := url.Parse(strings.TrimSpace(name))
-	if err != nil {
-		return nil
+	name = strings.TrimSpace(name)
+	var asked []*url.URL
+	if !strings.Contains(name, "://") { // C#, 50% and Help:Editing are paths
+		asked = append(asked, &url.URL{Path: name})
+		if i := strings.LastIndexByte(name, '#'); i >= 0 {
+			asked = append(asked, &url.URL{Path: name[:i], Fragment: name[i+1:]})
+		}
 	}
+	if u, err := url.Parse(name); err == nil && u.Opaque == "" {
+		asked = append(asked, u)
+	}
+	for _, u := range asked {
+		if d := s.named(u); d != nil {
+			return d
+		}
+	}
+	return nil
+}
+
+func (s *Pages) named(u *url.URL) *retrieval.Document {
 	if s.site.Members != nil {
 		if u.Host != "" {
-			return cmp.Or(s.byPath[s.key(u)+"#"+u.Fragment], s.byPath[s.key(u)], s.byPath[s.key(&url.URL{Host: u.Host, Path: strings.TrimSuffix(u.Path, ".md")})])
+			return cmp.Or(s.part(s.key(u), u), s.byPath[s.key(u)], s.byPath[s.key(&url.URL{Host: u.Host, Path: strings.TrimSuffix(u.Path, ".md")})])
 		}
 		return s.view.Named(strings.TrimSuffix(strings.Trim(u.Path, "/"), ".md"))
 	}
@@ -209,13 +225,7 @@ func (s *Pages) Named(name string) *retrieval.Document {
 	}
 	path := "/" + strings.TrimPrefix(u.Path, "/")
 	for _, p := range []string{path, s.site.Prefix + path} {
-		if d := s.byPath[moved.Address(p)+"#"+u.Fragment]; d != nil {
-			return d
-		}
-		if d := s.At(p); d != nil {
-			return d
-		}
-		if d := s.AtMarkdown(p); d != nil {
+		if d := cmp.Or(s.part(moved.Address(p), u), s.At(p), s.AtMarkdown(p)); d != nil {
 			return d
 		}
 	}
@@ -226,6 +236,14 @@ func (s *Pages) Named(name string) *retrieval.Document {
 		}
 	}
 	return nil
+}
+
+// part returns the one of several documents of a page that a URL's fragment names.
+func (s *Pages) part(key string, u *url.URL) *retrieval.Document {
+	if u.Fragment == "" {
+		return nil
+	}
+	return s.byPath[key+"#"+u.Fragment]
 }
 
 // MarkdownURL is the URL of a page as Markdown: the page's own URL with .md, so
