@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/caddy-docs/caddy-docs/assistant/citation"
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
@@ -88,6 +89,9 @@ type Settings struct {
 	Name, Title string
 	// URL is the site's own, "" if unknown.
 	URL string
+	// PageAt names the page at a URL or path, for a group of sites; ok is false if
+	// there is none. Nil: the pages are below URL.
+	PageAt func(address string) (page string, ok bool)
 	// Instructions are the operator's additions to the prompt.
 	Instructions string
 	SupportURL   string
@@ -107,6 +111,13 @@ type Settings struct {
 	// reply that has no answer, and replace Suggestions that find no follow-up
 	// question.
 	StarterQuestions []string
+}
+
+func (s *Settings) pageAt(address string) (page string, ok bool) {
+	if s.PageAt != nil {
+		return s.PageAt(address)
+	}
+	return citation.PageName(address, s.URL)
 }
 
 // ErrNothingToSay is returned by Reply before anything was sent: there is

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/caddy-docs/caddy-docs/assistant/citation"
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/language"
@@ -39,7 +38,7 @@ func (a *Assistant) inquire(ctx context.Context, in *Input) *inquiry {
 	site, q := &a.Site, readMessages(in)
 	var boost []string
 	add := func(url string) (name string, ok bool) {
-		name, ok = citation.PageName(url, site.URL)
+		name, ok = site.pageAt(url)
 		ok = ok && url != ""
 		if ok && len(boost) < maxBoost && !slices.Contains(boost, name) {
 			boost = append(boost, name)

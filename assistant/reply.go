@@ -44,7 +44,7 @@ func (a *Assistant) newRun(in *Input, sink reply.Sink) *run {
 	if a.Model != nil {
 		r.found.publicURL = a.Site.PublicURL
 	}
-	r.found.links = citation.Rules{URL: a.Site.URL, SupportURL: a.Site.SupportURL, AllowLinks: a.Site.AllowLinks}
+	r.found.links = citation.Rules{URL: a.Site.URL, PageAt: a.Site.PageAt, SupportURL: a.Site.SupportURL, AllowLinks: a.Site.AllowLinks}
 	return r
 }
 

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/caddy-docs/caddy-docs/assistant/citation"
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/short"
@@ -127,7 +126,7 @@ func (r *run) useTool(ctx context.Context, c ToolCall) string {
 		}
 	case "read_page":
 		page := short.Bytes(strings.TrimSpace(args.Page), 500)
-		name, ok := citation.PageName(page, r.a.Site.URL)
+		name, ok := r.site.pageAt(page)
 		if page == "" || !ok {
 			return `error: read_page needs {"page": "…"}, a path or address of this documentation`
 		}

@@ -24,6 +24,9 @@ type Rules struct {
 	Current *retrieval.Document
 	// Passages are what the answer may rest on.
 	Passages []Passage
+	// PageAt names the page at a URL or path, where the pages are on several hosts;
+	// ok is false if there is none. Nil: PageName, below URL.
+	PageAt func(address string) (name string, ok bool)
 	// Page returns another page by its name (see PageName), nil if there is
 	// none. It is called for at most 100 names an answer.
 	Page func(name string) *retrieval.Document
@@ -129,21 +132,20 @@ func (c *Checker) resolve(dest string) (address string, ok bool) {
 	}
 	// Renderers drop an empty port, and some end a bare URL at a capital letter.
 	u.Host = strings.ToLower(strings.TrimSuffix(u.Host, ":"))
-	if u.Host != "" && !c.site.isOwnHost(u.Host) {
-		return u.String(), u.Scheme != "" && c.site.isAllowed(u)
-	}
 	d := c.page(u)
 	if d == nil {
-		return "", false
+		foreign := u.Host != "" && !c.site.isOwnHost(u.Host)
+		return u.String(), foreign && u.Scheme != "" && c.site.isAllowed(u)
 	}
-	if u.Fragment == "" {
+	if u.Fragment == "" || strings.Contains(d.URL, "#") {
 		return d.URL, true
 	}
 	return d.URL + "#" + u.Fragment, slices.ContainsFunc(d.Sections, func(s retrieval.Section) bool { return s.Anchor == u.Fragment })
 }
 
-// page finds the page that a URL of the site names: from the site's base, else
-// relative to the current page. A fragment alone names the current page.
+// page finds the page that a URL of the site names: that of a passage, another
+// from the site's base, else relative to the current page. A fragment alone names
+// the current page.
 func (c *Checker) page(u *url.URL) *retrieval.Document {
 	current := c.site.Current
 	if u.Path == "" && u.Host == "" {
@@ -152,19 +154,30 @@ func (c *Checker) page(u *url.URL) *retrieval.Document {
 		}
 		return nil
 	}
-	if d := c.lookup(u.Path); d != nil {
+	for i := range c.site.Passages {
+		d := c.site.Passages[i].Page
+		if p, err := url.Parse(d.URL); err == nil && strings.EqualFold(p.Host, u.Host) && p.Path == u.Path && (p.Fragment == "" || p.Fragment == u.Fragment) {
+			return d
+		}
+	}
+	if d := c.lookup(u); d != nil {
 		return d
 	}
 	if current != nil && u.Host == "" && !strings.HasPrefix(u.Path, "/") {
 		if base, err := url.Parse(current.URL); err == nil {
-			return c.lookup(path.Join(path.Dir(base.Path), u.Path))
+			return c.lookup(&url.URL{Scheme: base.Scheme, Host: base.Host, Path: path.Join(path.Dir(base.Path), u.Path)})
 		}
 	}
 	return nil
 }
 
-func (c *Checker) lookup(urlPath string) *retrieval.Document {
-	name, ok := PageName((&url.URL{Path: urlPath}).String(), c.site.URL)
+func (c *Checker) lookup(u *url.URL) *retrieval.Document {
+	name, ok := "", false
+	if c.site.PageAt != nil {
+		name, ok = c.site.PageAt((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, Fragment: u.Fragment}).String())
+	} else if u.Host == "" || c.site.isOwnHost(u.Host) {
+		name, ok = PageName((&url.URL{Path: u.Path}).String(), c.site.URL)
+	}
 	if !ok {
 		return nil
 	}

@@ -55,6 +55,25 @@ func TestALinkWithoutTextIsNamedByItsTitle(t *testing.T) {
 	}
 }
 
+func TestAPassageIsLinkedWhereverItsPageIs(t *testing.T) {
+	s := acme()
+	for _, u := range []string{"https://blog.acme.org/launch.html", "/guide/fuel.html", "https://api.acme.org/docs#send"} {
+		s.Passages = append(s.Passages, Passage{Page: &retrieval.Document{Page: "a site/" + u, URL: u}})
+	}
+	for in, want := range map[string]string{
+		"[a](https://blog.acme.org/launch.html?x)": "[a](https://blog.acme.org/launch.html)",
+		"[a](/guide/fuel.html)":                    "[a](/guide/fuel.html)",
+		"[a](https://api.acme.org/docs#send)":      "[a](https://api.acme.org/docs#send)",
+		"[a](https://api.acme.org/docs#read)":      "a",
+		"[a](https://blog.acme.org/other.html)":    "a",
+	} {
+		c := NewChecker(s)
+		if got := string(c.End(c.Append(nil, []byte(in)))); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}
+
 func TestLookupsOfPagesAreBounded(t *testing.T) {
 	n := 0
 	s := acme()

@@ -3,6 +3,7 @@ package site
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
+	"github.com/caddy-docs/caddy-docs/caddytest/modelserver"
 	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
@@ -85,6 +87,36 @@ func TestAGroupIsSearchedAsOneSite(t *testing.T) {
 	}
 	if r := s.Do(caddytest.Request{Path: "/v1/search/docs", Body: `{"query":"x"}`}); r.Status != 403 {
 		t.Errorf("the key of the group opens a site: %d %s", r.Status, r.Body)
+	}
+}
+
+// The assistant of a group links to the pages of its sites, reads them by their
+// URLs, and knows which of them the reader is on.
+func TestTheAssistantOfAGroupLinksToPagesOfItsSites(t *testing.T) {
+	blog := maps.Clone(blogPages)
+	blog["crew.html"] = "<!doctype html><html lang=en><title>Crew</title><main><h1>Crew</h1><p>Two walruses.</p></main></html>"
+	m, url := caddytest.StartModel(t)
+	m.Answer(func(r *modelserver.Request) modelserver.Reply {
+		switch {
+		case len(r.Tools) > 0 && r.Text("tool") == "":
+			return modelserver.Reply{ToolCalls: []modelserver.ToolCall{modelserver.Call("a", "read_page", `{"page":"http://blog.acme.test/crew.html"}`)}}
+		case strings.Contains(r.Text("tool"), "walruses"):
+			return modelserver.Reply{Text: "With kerosene ([Fuel](http://docs.acme.test/guide/fuel)), says [the crew](http://blog.acme.test/crew) in [our launch](/launch), see [here](fuel), " +
+				"not [payload](http://docs.acme.test/staff/payload.html), [none](http://docs.acme.test/none), [other](http://other.test/crew.html)."}
+		}
+		return modelserver.Reply{Text: "The page was not read."}
+	})
+	for model, text := range map[string]string{
+		"": "(http://docs.acme.test/guide/fuel.html)",
+		caddytest.LLM(url, "scripted", ""): "With kerosene ([Fuel](http://docs.acme.test/guide/fuel.html)), says [the crew](http://blog.acme.test/crew.html) in our launch, see [here](http://docs.acme.test/guide/fuel.html), " +
+			"not payload, none, other.",
+	} {
+		s := caddytest.Start(t, acmeGroup+model, twoSites(caddytest.Folder(t, docsPages), caddytest.Folder(t, blog), "respond /staff/* 403"))
+		groupReady(t, s)
+		got := s.Ask(t, 2, "What fills the tank before each launch?", map[string]any{"currentPath": "http://docs.acme.test/guide/fuel.html"})
+		if cited, _ := got.Metadata["cited"].([]any); !strings.Contains(got.Text, text) || len(cited) == 0 || model != "" && got.Metadata["answered"] != "yes" {
+			t.Errorf("%q %v, want %q", got.Text, got.Metadata, text)
+		}
 	}
 }
 

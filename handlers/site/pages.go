@@ -215,10 +215,12 @@ func (s *Pages) Named(name string) *retrieval.Document {
 
 func (s *Pages) named(u *url.URL) *retrieval.Document {
 	if s.site.Members != nil {
-		if u.Host != "" {
-			return cmp.Or(s.part(s.key(u), u), s.byPath[s.key(u)], s.byPath[s.key(&url.URL{Host: u.Host, Path: strings.TrimSuffix(u.Path, ".md")})])
+		if u.Host == "" {
+			if d := s.view.Named(strings.TrimSuffix(strings.Trim(u.Path, "/"), ".md")); d != nil {
+				return d
+			}
 		}
-		return s.view.Named(strings.TrimSuffix(strings.Trim(u.Path, "/"), ".md"))
+		return cmp.Or(s.part(s.key(u), u), s.byPath[s.key(u)], s.byPath[s.key(&url.URL{Host: u.Host, Path: strings.TrimSuffix(u.Path, ".md")})])
 	}
 	if u.Host != "" && s.site.Host != "" && reach.Hostname(u.Host) != s.site.Host {
 		return nil

@@ -112,6 +112,14 @@ func (r *Site) SetModel(model assistant.Model, o options.Answers) {
 		AllowLinks: s.AllowLinks, Version: prefer.Version, Language: prefer.Language,
 		Suggestions: s.Suggestions, SuggestionsFence: s.SuggestionsFence, StarterQuestions: s.StarterQuestions,
 	}
+	if r.Members != nil {
+		settings.PageAt = func(address string) (string, bool) {
+			if d := r.Pages().Named(address); d != nil {
+				return d.Page, true
+			}
+			return "", false
+		}
+	}
 	r.quoting = &assistant.Assistant{Site: settings, Search: r, Log: r.Slog}
 	r.answering = r.quoting
 	if model != nil {
