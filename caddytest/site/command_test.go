@@ -226,6 +226,9 @@ func TestCommandsWorkOnAConfigurationWhenNoServerRuns(t *testing.T) {
 		t.Errorf("ask:\n%s", out)
 	}
 	mustRun(t, "--config", config, "doctor")
+	if out := mustRun(t, "--config", config, "moved", "acme"); !strings.HasPrefix(out, "WAS ") {
+		t.Errorf("moved:\n%s", out)
+	}
 
 	// The server that starts later accepts the key.
 	s := caddytest.NewIn(t, dir)

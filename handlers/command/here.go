@@ -31,8 +31,12 @@ func (t *target) openHere(ctx context.Context, method, uri string, in []byte) (i
 	answer, w := io.Pipe()
 	go func() {
 		defer func() {
-			if recover() != nil { // http.ErrAbortHandler, as for a client
+			switch failed := recover(); failed {
+			case nil:
+			case http.ErrAbortHandler: // as for a client
 				w.CloseWithError(io.ErrUnexpectedEOF)
+			default:
+				w.CloseWithError(fmt.Errorf("%s %s failed: %v", method, uri, failed))
 			}
 		}()
 		w.CloseWithError(api.Serve(pipeWriter{w, http.Header{}}, r))
@@ -59,7 +63,7 @@ func (t *target) prepare(ctx context.Context, path string) error {
 		}
 	}
 	what, site, _ := strings.Cut(strings.TrimPrefix(path, "/docs/"), "/")
-	if !slices.Contains([]string{"index", "pages", "check", "queries", "search", "ask", "explain"}, what) {
+	if !slices.Contains([]string{"index", "pages", "check", "moved", "queries", "search", "ask", "explain"}, what) {
 		return nil
 	}
 	if !t.started {
