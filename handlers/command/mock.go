@@ -100,12 +100,12 @@ func mockOperation(w http.ResponseWriter, r *http.Request, path string, response
 	var asked struct{ Query, Path string }
 	_ = json.Unmarshal(body, &asked) // of other shapes nothing is asked
 	question, version := cmp.Or(asked.Query, asked.Path), encoding.V1
+	var request *reply.Request
 	message := r.Method == http.MethodPost && strings.HasSuffix(path, "/message")
 	if message {
 		if strings.HasPrefix(path, "/v2/") {
 			version = encoding.V2
 		}
-		var request *reply.Request
 		if request, err = encoding.DecodeRequest(body, version); err == nil {
 			question = request.Messages[len(request.Messages)-1].Text
 		}
@@ -121,7 +121,7 @@ func mockOperation(w http.ResponseWriter, r *http.Request, path string, response
 		}
 	}
 	if status == "200" && message {
-		mockReply(w, version, question)
+		mockReply(w, version, !request.Transport, question)
 		return
 	}
 	code, _ := strconv.Atoi(status)
@@ -136,8 +136,9 @@ func mockOperation(w http.ResponseWriter, r *http.Request, path string, response
 	_, _ = w.Write(example) // an error means that the client is gone
 }
 
-// mockReply streams a reply of the kind that the question names.
-func mockReply(w http.ResponseWriter, version int, question string) {
+// mockReply streams a reply of the kind that the question names. In version 2 it
+// ends with a literal finish event for clients other than the AI SDK.
+func mockReply(w http.ResponseWriter, version int, literal bool, question string) {
 	w.Header().Set("X-Thread-Id", "thread_mock")
 	w.Header().Set("X-Thread-Key", "anonymous")
 	flush := http.NewResponseController(w).Flush
@@ -147,7 +148,7 @@ func mockReply(w http.ResponseWriter, version int, question string) {
 	}
 	if version == encoding.V2 {
 		uimessage.SetHeader(w.Header())
-		out = uimessage.NewEncoder(w, flush, false)
+		out = uimessage.NewEncoder(w, flush, literal)
 	} else {
 		datastream.SetHeader(w.Header())
 		out = datastream.NewEncoder(w, flush)
@@ -164,7 +165,6 @@ func mockReply(w http.ResponseWriter, version int, question string) {
 
 // mockEvents are the events of a reply.
 func mockEvents(question string) []*reply.Event {
-	failed := &reply.Event{Kind: reply.Error, Message: "The answer was interrupted. Please ask again.", Code: "model_failed", RequestID: "mock"}
 	text := func(pieces ...string) (events []*reply.Event) {
 		for _, p := range pieces {
 			events = append(events, &reply.Event{Kind: reply.Text, Text: []byte(p)})
@@ -174,14 +174,14 @@ func mockEvents(question string) []*reply.Event {
 	usage := reply.Usage{InputTokens: 900, OutputTokens: 40, Known: true}
 	start := []*reply.Event{{Kind: reply.Start, MessageID: "msg_mock", ThreadID: "thread_mock"}}
 	if question == "error" {
-		return append(start, failed)
+		return append(start, &reply.Event{Kind: reply.Error, Message: "Neither the assistant nor the search is available at the moment. Please ask again in a minute.", Code: "unavailable", RequestID: "mock"})
 	}
 	events := append(start, &reply.Event{Kind: reply.StepStart})
 	if question == "tool" {
 		events = append(
 			events,
 			&reply.Event{Kind: reply.ToolCall, ToolCallID: "call_mock", ToolName: "search", JSON: []byte(`{"query":"install"}`)},
-			&reply.Event{Kind: reply.ToolResult, ToolCallID: "call_mock", ToolName: "search", JSON: []byte(`{"results":[{"path":"install","title":"Install"}]}`)},
+			&reply.Event{Kind: reply.ToolResult, ToolCallID: "call_mock", ToolName: "search", JSON: []byte(`[{"path":"install#linux","title":"Install","url":"https://docs.acme.com/install#linux","score":0.6,"metadata":{"title":"Install"}}]`)},
 			&reply.Event{Kind: reply.StepFinish, Reason: "tool-calls", Usage: usage}, &reply.Event{Kind: reply.StepStart},
 		)
 	}
@@ -189,7 +189,7 @@ func mockEvents(question string) []*reply.Event {
 	events = append(events, text("Run ", "`apt install", " acme`, as [Install]", "(https://docs.acme.com/install#linux) says.\n\n")...)
 	switch question {
 	case "error midway":
-		return append(events, failed)
+		return append(events, &reply.Event{Kind: reply.Error, Message: "The answer broke off. Asking again may help.", Code: "broke_off", RequestID: "mock"})
 	case "cut": // as a proxy cuts it
 		return events
 	case "follow-up":

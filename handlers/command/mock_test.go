@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode"
 )
 
 // A slow reply takes a second for each event, and any other takes none.
@@ -57,7 +58,7 @@ func TestTheMockHasEveryKindOfReply(t *testing.T) {
 		status     int
 	}{
 		"how?": {"apt install", "suggestions", 200}, "tool": {"call_mock", "suggestions", 200}, "follow-up": {"And on a Mac?", "call_mock", 200},
-		"error": {"interrupted", "apt install", 200}, "error midway": {"interrupted", "finishReason", 200}, "cut": {"apt install", "finishReason", 200},
+		"error": {`"code":"unavailable"`, "apt install", 200}, "error midway": {`"code":"broke_off"`, "finishReason", 200}, "cut": {"apt install", "finishReason", 200},
 		"401": {`"code":"unauthorized"`, "apt", 401}, "429": {`"code":"rate_limited"`, "apt", 429}, "503": {`"requestId"`, "apt", 503},
 	} {
 		for path, body := range map[string]string{
@@ -71,6 +72,20 @@ func TestTheMockHasEveryKindOfReply(t *testing.T) {
 				t.Errorf("%s %q: %d %v %s", path, question, status, h, text)
 			}
 		}
+	}
+	// The finish event is literal for clients other than the AI SDK, whose bodies
+	// have a trigger, and a tool's output is an array, as in contract/types.d.ts.
+	const tool = `"fp":"anonymous","messages":[{"role":"user","parts":[{"type":"text","text":"tool"}]}]}`
+	for body, literal := range map[string]bool{`{` + tool: true, `{"id":"c","trigger":"submit-message",` + tool: false} {
+		if _, _, text := post("/v2/assistant/any/message", body); strings.Contains(text, `"finishReason":"stop","threadId":"thread_mock","messageMetadata"`) != literal || !strings.Contains(text, `"output":[{"path":`) {
+			t.Errorf("%s: %s", body, text)
+		}
+	}
+	if _, h, text := post("/v1/search/any", `{"query":"429"}`); !strings.Contains(text, "in "+h.Get("Retry-After")+" seconds") {
+		t.Errorf("Retry-After is %q, and the body says %s", h.Get("Retry-After"), text)
+	}
+	if _, _, text := post("/v1/token/any", ""); strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII }) {
+		t.Errorf("no header can have the token: %s", text)
 	}
 	for path, body := range map[string]string{"/v1/search/any": `{"query":"install"}`, "/v1/page/any": `{"path":"install"}`, "/v1/token/any": ``} {
 		if status, _, text := post(path, body); status != 200 || !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
