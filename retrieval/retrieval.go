@@ -39,6 +39,9 @@ type Document struct {
 	// Version and Language are "" if neither the page nor the site's
 	// configuration has one.
 	Version, Language string
+	// Folders of the page's path name its version or language where the
+	// configuration has other names: "v2" for 2.x, "br" for pt-BR.
+	Folders []string
 	// XDefault pages are those for readers whose language the site lacks
 	// (hreflang="x-default").
 	XDefault bool
@@ -90,7 +93,7 @@ func (d *Document) NewOutline() *Document {
 	for _, s := range []*string{&o.Page, &o.URL, &o.File, &o.Hash, &o.Title, &o.Description, &o.Version, &o.Language} {
 		*s = strings.Clone(*s)
 	}
-	for _, list := range []*[]string{&o.Breadcrumbs, &o.Tags, &o.Keywords} {
+	for _, list := range []*[]string{&o.Breadcrumbs, &o.Tags, &o.Keywords, &o.Folders} {
 		*list = slices.Clone(*list)
 		for i := range *list {
 			(*list)[i] = strings.Clone((*list)[i])

@@ -86,6 +86,9 @@ var recipes = map[string]recipe{
 	"proxy":    {files: "mkdocs", prepare: behindSitemap, query: "gusts", want: "/guide/wind/#gusts"},
 	"versions": {files: "markdown", prepare: twoVersions, query: "gust above knots", want: "/v2/guide/wind.html#gusts", check: func(t *testing.T, s *recipeSite) {
 		s.finds(t, "gust above knots", `{"version":"1.x"}`, "/v1/guide/wind.html#gusts")
+		if r := s.do(http.MethodPost, s.api, `{"query":"gust above knots"}`); strings.Contains(string(r.Body), "/v1/") {
+			t.Errorf("a page is found in both versions: %s", r.Body)
+		}
 	}},
 	"languages": {files: "starlight", query: "gusts", want: "/guide/wind/#gusts", check: func(t *testing.T, s *recipeSite) {
 		s.finds(t, "rafale", `{"language":"fr"}`, "/fr/guide/wind/#rafales")

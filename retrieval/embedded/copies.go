@@ -188,7 +188,7 @@ func neutralPath(d *retrieval.Document) string {
 		tag := languageTag(s)
 		switch {
 		case tag != "" && (tag == language || tag == base):
-		case version != "" && strings.TrimPrefix(s, "v") == version:
+		case version != "" && strings.TrimPrefix(s, "v") == version, slices.ContainsFunc(d.Folders, func(f string) bool { return strings.EqualFold(f, s) }):
 		case s != "" && strings.Contains(movingVersions, " "+s+" "):
 		default:
 			kept = append(kept, s)

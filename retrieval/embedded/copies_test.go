@@ -176,6 +176,19 @@ func TestCopiesByText(t *testing.T) {
 	}
 }
 
+func TestVersionsAndLanguagesWithOtherNamesThanTheirFoldersAreOnePage(t *testing.T) {
+	of := copiesOf([]*retrieval.Document{
+		{Page: "v2/install", Version: "2.x", Folders: []string{"v2"}},
+		{Page: "v1/install", Version: "1.x", Folders: []string{"v1"}},
+		{Page: "br/install", Language: "pt-BR", Folders: []string{"br"}},
+		{Page: "v1/usage", Version: "2.x"},
+		{Page: "usage", Version: "2.x"},
+	})
+	if want := []uint32{1, 1, 1, 0, 0}; !slices.Equal(of, want) {
+		t.Errorf("copies %v, want %v", of, want)
+	}
+}
+
 func TestASectionIsListedOnce(t *testing.T) {
 	page := func(name string, own uint64) *retrieval.Document {
 		return &retrieval.Document{Page: name, Title: name, Sections: []retrieval.Section{

@@ -202,6 +202,20 @@ func TestVersionAndLanguage(t *testing.T) {
 	}
 }
 
+func TestFoldersOfNamedVersionsAndLanguages(t *testing.T) {
+	o := Options{
+		Versions:  []Scope{{"2.x", []string{"/v2/*", "/docs/2.0/*"}}, {"v1", []string{"/v1/*"}}, {"2.x", nil}},
+		Languages: []Scope{{"pt-BR", []string{"/br/*"}}, {"de", []string{"/handbuch/*"}}, {"en-US", nil}},
+	}
+	for file, want := range map[string]string{
+		"v2/a.md": "v2", "docs/2.0/a.md": "2.0", "v1/a.md": "", "a.md": "", "br/a.md": "br", "br/v2/a.md": "br", "handbuch/a.md": "", "us/a.md": "",
+	} {
+		if doc := read(t, o, file, "x"); strings.Join(doc.Folders, " ") != want {
+			t.Errorf("%s: %q, want %q", file, doc.Folders, want)
+		}
+	}
+}
+
 func TestIncludeAndExcludeChoosePages(t *testing.T) {
 	in := mustNew(t, Options{Include: []string{"/guide/*", "/api/**"}, Exclude: []string{"/guide/old*", "**/draft-?"}})
 	for file, want := range map[string]bool{

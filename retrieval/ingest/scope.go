@@ -48,10 +48,15 @@ func (in *Ingester) setScope(doc *retrieval.Document, ownVersion, ownLanguage, f
 		detected(doc, language.English) != language.Language(folder) {
 		folder = ""
 	}
-	doc.Version = choose(in.versions, candidates, clean(ownVersion), version)
+	if doc.Version = choose(in.versions, candidates, clean(ownVersion), version); version != "" && doc.Version != version {
+		doc.Folders = append(doc.Folders, version)
+	}
 	doc.Language = choose(in.languages, candidates, languageTag(ownLanguage), folder)
+	first, _, _ := strings.Cut(doc.Page, "/")
 	if !slices.ContainsFunc(in.languages, func(s scope) bool { return s.globs.match(candidates) }) {
 		doc.Language = spoken(doc)
+	} else if _, region, _ := strings.Cut(doc.Language, "-"); strings.EqualFold(region, first) {
+		doc.Folders = append(doc.Folders, first)
 	}
 	for _, readers := range []string{folder, languageTag(frameLanguage)} {
 		if readers != "" && doc.Language != "" && baseLanguage(readers) != baseLanguage(doc.Language) {
