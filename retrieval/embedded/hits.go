@@ -181,13 +181,14 @@ func (g *generation) relevance(p *parsedQuery, similar *similarity, page, sectio
 		}
 		// A part of an identifier counts in full where the identifier is.
 		best *= float64(w.share(&g.sections, section))
+		for _, e := range w.spanning {
+			_, counts := g.where(e.term, page, section)
+			best = max(best, counts*float64(e.weight))
+		}
 		sum += float64(w.idf)
 		covered += best * float64(w.idf)
 	}
-	score := 0.
-	if sum > 0 {
-		score = min(1, covered/sum)
-	}
+	score := min(1, covered/max(sum, least))
 	if similar != nil {
 		score = max(score, similar.score(section))
 	}

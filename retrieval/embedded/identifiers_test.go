@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -96,6 +97,22 @@ func TestATitleWordForWordIsFirst(t *testing.T) {
 	for query, want := range map[string]string{"release notes for operators": "blog/release-notes-2", "Moving from version 1": "old"} {
 		if got := pages(search(t, x, retrieval.Query{Text: query})); got[0] != want {
 			t.Errorf("%q finds %v, want %s first", query, got, want)
+		}
+	}
+}
+
+func TestTheScoreCountsWordsThatTheSiteWritesAsOne(t *testing.T) {
+	ix := opened(t, Options{},
+		&retrieval.Document{Page: "db", URL: "/db", Title: "Databases", Hash: "1", Sections: []retrieval.Section{{Text: "Connect to postgresql with the connection string, send an email."}}},
+		&retrieval.Document{Page: "web", URL: "/web", Title: "GitHub", Hash: "2", Sections: []retrieval.Section{{Heading: "Frontend", Text: "Nothing else is here."}}},
+	)
+	for query, want := range map[string]float64{
+		"postgresql": .6, "PostgreSQL": .6, "postgre-sql": .6, "postgre sql": joined * .6, "e-mail": .6, "frontend": .8, "front-end": .8, "front end": joined * .8,
+		"GitHub": 1, // its parts are in the title
+	} {
+		hits := search(t, ix, retrieval.Query{Text: query, Limit: 5})
+		if score := hits[0].Score; math.Abs(score-want) > 1e-4 {
+			t.Errorf("%s: %.4f, want %.4f", query, score, want)
 		}
 	}
 }

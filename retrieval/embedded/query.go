@@ -78,9 +78,10 @@ type queryWord struct {
 	plain      bool // not an identifier in one piece
 	joined     bool // two words of the query, written as one
 	start, end int  // in the query, its bytes
-	// whole are the terms of the identifier that the word is a part of, if the
-	// index knows it.
-	whole      []expansion
+	// spanning are the terms of known words that this one is a part of, and whole
+	// those of an identifier among them.
+	spanning, whole []expansion
+
 	expansions []expansion
 	idf        float32 // of the word, that of a very rare one if it is unknown
 	trust      float32 // 1 for a known word, less for a corrected one
@@ -274,21 +275,22 @@ func (v *vocabulary) parse(q *retrieval.Query, w *words.Wording) parsedQuery {
 	return p
 }
 
-// findParts finds the words that are parts of an identifier that the index
-// knows.
+// findParts finds the words that are parts of others that the index knows, such
+// as identifiers.
 func (p *parsedQuery) findParts(text string) {
 	for i := range p.words {
 		w := &p.words[i]
-		if w.plain || w.joined || w.trust < 1 || len(w.expansions) == 0 {
+		if w.plain || w.trust < 1 || len(w.expansions) == 0 {
 			continue
 		}
-		if !distinct(text[w.start:w.end], strings.ContainsFunc(text[:w.start]+text[w.end:], words.Letter)) {
-			continue
-		}
+		whole := !w.joined && distinct(text[w.start:w.end], strings.ContainsFunc(text[:w.start]+text[w.end:], words.Letter))
 		for j := range p.words {
 			x := &p.words[j]
 			if x.plain && w.start <= x.start && x.end <= w.end && x.end > 0 {
-				x.whole = w.expansions
+				x.spanning = append(x.spanning, w.expansions...)
+				if whole {
+					x.whole = w.expansions
+				}
 			}
 		}
 	}
