@@ -393,6 +393,22 @@ func TestPagesAreReadByTheirPathsInSearchResults(t *testing.T) {
 	}
 }
 
+// The front matter of Markdown that nothing renders has the URL where it is served.
+func TestUnrenderedMarkdownNamesItsOwnURL(t *testing.T) {
+	root := caddytest.Folder(t, map[string]string{"index.html": "<h1>Home</h1><p>Text.", "db.md": "# Databases\n\nConnect them."})
+	s := caddytest.Start(t, "", fmt.Sprintf("http://localhost:0 {\nroot * %q\ndocs acme\nfile_server\n}\n", root))
+	waitForLocks(t, s)
+	for what, r := range map[string]*caddytest.Response{
+		"the page endpoint": s.Do(caddytest.Request{Path: "/v1/page/acme", Body: `{"path":"db"}`}),
+		"llms-full.txt":     getPage(s, "/llms-full.txt"),
+		"fetch":             s.Do(caddytest.Request{Path: "/mcp", Body: `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"` + s.Base + `/db.md"}}`}),
+	} {
+		if !strings.Contains(strings.ReplaceAll(string(r.Body), `\n`, "\n"), "url: "+s.Base+"/db.md\n") {
+			t.Errorf("%s: %d %s", what, r.Status, r.Body)
+		}
+	}
+}
+
 // A page that is gone is 404; one that can't be read at the moment isn't.
 func TestAPageThatCannotBeReadIsNotGone(t *testing.T) {
 	root := caddytest.Folder(t, map[string]string{"index.md": "# Home\n\nText.", "broken.md": "# Broken\n\nText.", "gone.md": "# Gone\n\nText."})

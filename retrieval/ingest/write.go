@@ -31,7 +31,7 @@ func (in *Ingester) Markdown(doc *retrieval.Document, data []byte, base string) 
 	if err != nil {
 		return nil, fmt.Errorf("the site's URL %q: %w", base, err)
 	}
-	now, r, _, err := in.document(doc.File, data, site)
+	_, r, _, err := in.document(doc.File, data, site)
 	if errors.Is(err, errSkip) {
 		return nil, ErrNoPage
 	}
@@ -45,7 +45,7 @@ func (in *Ingester) Markdown(doc *retrieval.Document, data []byte, base string) 
 		Language    string `yaml:"language,omitempty"`
 		Version     string `yaml:"version,omitempty"`
 		Date        string `yaml:"date,omitempty"`
-	}{doc.Title, doc.Description, baseOf(now, site).String(), doc.Language, doc.Version, r.date})
+	}{doc.Title, doc.Description, baseOf(doc, site).String(), doc.Language, doc.Version, r.date})
 	if err != nil {
 		return nil, fmt.Errorf("writing front matter: %w", err)
 	}
