@@ -121,6 +121,17 @@ func TestAHiddenAPIIsReported(t *testing.T) {
 			"", "root * ROOT\n@in header X-Inside yes\nhandle @in {\n\tdocs acme\n}\nfile_server",
 			"the block for the matcher header around the directive does not take it", "move the directive for site acme out of that block",
 		},
+		"behind a redirect to a slash": {
+			"", "root * ROOT\n@file not path */ *.html\nredir @file {path}/ permanent\ndocs acme\nfile_server",
+			"a redirect to http://localhost/v1/search/acme/ answers first", "exclude /v1/* and /v2/* from the redirect",
+		},
+		"behind a redirect to another host": {
+			"", "root * ROOT\nredir /v1/* https://www.acme.test{uri}\ndocs acme\nfile_server",
+			"a redirect to https://www.acme.test/v1/search/acme answers first", "exclude /v1/* and /v2/* from the redirect",
+		},
+		"at another host":   {"", "root * ROOT\n@apex host localhost\nredir @apex http://www.acme.test{uri}\ndocs acme\nfile_server", "", ""},
+		"at another scheme": {"", "root * ROOT\n@plain not header X-Forwarded-Proto https\nredir @plain https://{host}{uri}\ndocs acme\nfile_server", "", ""},
+		"behind a login":    {"", "root * ROOT\nredir /v1/* https://login.acme.test/?to={uri}\ndocs acme\nfile_server", "", ""},
 		"no route": {
 			"site acme {\n\troot ROOT\n}", "respond 404", "no route serves it", "search acme",
 		},

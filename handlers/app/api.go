@@ -105,10 +105,18 @@ func (f *routeSites) checkAPI(ctx context.Context, inside *reach.Routes, r *live
 			continue // reached by another route
 		}
 		host := p.requestHost(r)
-		reached, status, err := inside.Post(ctx, p.server, host, path)
+		reached, status, to, err := inside.Post(ctx, p.server, host, path)
+		if swallows(to, host, path) && to.Hostname() != reach.Hostname(host) && p.takesHost(to.Hostname()) { // such as www
+			reached, status, to, err = inside.Post(ctx, p.server, to.Host, path)
+		}
 		switch {
 		case err != nil:
 			problems[p.path] = fmt.Errorf("POST %s: %w", path, err)
+		case !reached && swallows(to, host, path):
+			problems[p.path] = &hiddenError{
+				fmt.Sprintf("POST %s does not reach it: a redirect to %s answers first", path, to),
+				"exclude /v1/* and /v2/* from the redirect: redir runs before docs",
+			}
 		case reached, status == http.StatusUnauthorized, status == http.StatusForbidden, status >= 300 && status < 400, status < 0: // or a login
 			problems[p.path] = nil
 			base = cmp.Or(base, p.base(f.http, r))
@@ -122,6 +130,14 @@ func (f *routeSites) checkAPI(ctx context.Context, inside *reach.Routes, r *live
 		}
 	}
 	return base, nil
+}
+
+// swallows reports whether a redirect sends requests for a path of the API to
+// another host or path and keeps what they ask for, as no login does. One that
+// changes only the scheme or the port is answered by a proxy in front.
+func swallows(to *url.URL, host, path string) bool {
+	return to != nil && strings.HasSuffix(strings.TrimSuffix(to.Path, "/"), path) &&
+		(to.Path != path || to.Hostname() != reach.Hostname(host))
 }
 
 // requestHost is the host of a request for a site's API.

@@ -70,21 +70,24 @@ func AtAPI(r *http.Request) {
 	}
 }
 
-// Post sends an empty POST request without a key to a path of the API, and
-// returns whether the API answered, and the status of the answer: 0 if no
-// handler answered.
-func (rs *Routes) Post(ctx context.Context, server *caddyhttp.Server, host, path string) (reached bool, status int, err error) {
+// Post sends an empty POST request without a key to a path of the API. It returns
+// whether the API answered, the status of the answer, which is 0 if no handler
+// answered, and where the answer redirects to, nil for nowhere.
+func (rs *Routes) Post(ctx context.Context, server *caddyhttp.Server, host, path string) (reached bool, status int, to *url.URL, err error) {
 	in, err := newInside(rs, server, host)
 	if err != nil {
-		return false, 0, err
+		return false, 0, nil, err
 	}
 	ctx, cancel := context.WithTimeout(context.WithValue(ctx, atAPI, &reached), insideTimeout)
 	defer cancel()
 	w, err := in.once(ctx, http.MethodPost, &url.URL{Path: path}, stranger, nil)
 	if err != nil {
-		return false, 0, err
+		return false, 0, nil, err
 	}
-	return reached, w.status, nil
+	if location := w.header.Get("Location"); w.status >= 300 && w.status < 400 && location != "" {
+		to, _ = (&url.URL{Scheme: in.scheme, Host: host, Path: path}).Parse(location) // nil: not a URL
+	}
+	return reached, w.status, to, nil
 }
 
 // Prepared returns a request like the one that Post sends, for trying matchers.
