@@ -15,8 +15,8 @@ import (
 const cardSchema = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 
 // Card returns what registries and crawlers read about the MCP server of a site:
-// a server.json. Its name is in the namespace of the site's host, com.acme.docs/acme.
-func Card(about About) ([]byte, error) {
+// a server.json with the URL of the server. Its name is in the namespace of the site's host, com.acme.docs/acme.
+func Card(about About, server string) ([]byte, error) {
 	u, err := url.Parse(about.URL)
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func Card(about About) ([]byte, error) {
 		cardSchema, strings.Join(host, ".") + "/" + about.Name, short.Runes(about.Title, 100),
 		short.Runes(cmp.Or(short.Line(about.Description), "Search and read the documentation of "+about.Title), 100),
 		cmp.Or(strings.TrimPrefix(about.Release, "v"), "0.0.0"), about.URL,
-		[]map[string]string{{"type": "streamable-http", "url": about.URL + "/mcp"}},
+		[]map[string]string{{"type": "streamable-http", "url": server}},
 	})
 	return b.Bytes(), err
 }

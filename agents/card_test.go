@@ -14,7 +14,7 @@ func TestTheCardIsWhatTheRegistryTakes(t *testing.T) {
 		{Name: "acme", Title: "Acme", URL: "https://docs.acme.com", Release: "v0.2.0"},
 		{Name: "acme", Title: strings.Repeat("文", 200), Description: strings.Repeat("ü ", 200), URL: "https://docs.acme.com/docs"},
 	} {
-		text, err := Card(about)
+		text, err := Card(about, about.URL+"/mcp")
 		if err != nil {
 			t.Fatal(err)
 		}

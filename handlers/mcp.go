@@ -215,7 +215,7 @@ func (m *MCP) card(w http.ResponseWriter, r *http.Request, live *site.Site) erro
 	}
 	about := live.Pages().About(BaseURL(live, r))
 	about.Release = contract.Release()
-	text, err := agents.Card(about)
+	text, err := agents.Card(about, about.URL+"/mcp")
 	if err != nil {
 		return err
 	}

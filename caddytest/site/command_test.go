@@ -90,8 +90,8 @@ func TestCommandsAskTheRunningServer(t *testing.T) {
 	if out, err := run(t, "--address", address, "doctor"); err == nil || !strings.Contains(out, "FAIL  storage: ") || !strings.Contains(out, "with space left") {
 		t.Errorf("doctor with a storage that takes nothing: %v\n%s", err, out)
 	}
-	if out := docs("mcp", "acme", "--server-json"); !strings.Contains(out, `"url": "https://docs.acme.test/mcp"`) || !json.Valid([]byte(out)) {
-		t.Errorf("server.json: %s", out)
+	if out, err := run(t, "--address", address, "mcp", "acme", "--server-json"); err == nil || !strings.Contains(err.Error(), "docs_mcp acme") {
+		t.Errorf("server.json without an MCP server: %v %s", err, out)
 	}
 	if out := docs("index", "acme", "--wait"); !strings.Contains(out, "acme: 4 pages (+0 −0 ~0)") {
 		t.Errorf("index: %s", out)

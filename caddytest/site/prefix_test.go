@@ -87,6 +87,19 @@ func TestAPrefixThatIsStrippedIsFound(t *testing.T) {
 				if got := s.Do(caddytest.Request{Path: path, Key: secret, Body: `{"query":"install"}`}); got.Status != http.StatusOK {
 					t.Errorf("the curl of key create asks %s: %d %s", path, got.Status, got.Body)
 				}
+				if at == "a known host" {
+					var card struct {
+						Title   string
+						Remotes []struct{ URL string }
+					}
+					if err := json.Unmarshal([]byte(mustRun(t, "--address", address, "mcp", "acme", "--server-json")), &card); err != nil {
+						t.Fatal(err)
+					}
+					path := strings.TrimPrefix(card.Remotes[0].URL, s.Base)
+					if got := s.Do(caddytest.Request{Path: path, Body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`}); got.Status != http.StatusOK || card.Title != "acme" {
+						t.Errorf("server.json names %s: %d %s", card.Remotes[0].URL, got.Status, got.Body)
+					}
+				}
 				if out := mustRun(t, "--address", address, "doctor"); !strings.Contains(out, "ok    site acme api: ") {
 					t.Errorf("doctor:\n%s", out)
 				}

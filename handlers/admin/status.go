@@ -50,12 +50,14 @@ type SiteStatus struct {
 	// is not known, "" if no route serves it.
 	API string `json:"api,omitempty"`
 	// APIProblem is what keeps requests from the API.
-	APIProblem string           `json:"api_problem,omitempty"`
-	Root       string           `json:"root,omitempty"`
-	Sitemap    string           `json:"sitemap,omitempty"`
-	HasKey     bool             `json:"has_key"`
-	EditURL    string           `json:"-"`
-	Index      retrieval.Status `json:"index"`
+	APIProblem string `json:"api_problem,omitempty"`
+	// MCP is the URL of the MCP server that wants no key, "" for none.
+	MCP     string           `json:"mcp,omitempty"`
+	Root    string           `json:"root,omitempty"`
+	Sitemap string           `json:"sitemap,omitempty"`
+	HasKey  bool             `json:"has_key"`
+	EditURL string           `json:"-"`
+	Index   retrieval.Status `json:"index"`
 	// Servers are those that have the site's index; none for the index inside
 	// the process.
 	Servers []meilisearch.ServerStatus `json:"servers,omitempty"`
@@ -103,6 +105,7 @@ func (a API) Status() Status {
 		}
 		st.Limits, st.Refused = a.Shared().Limits.Status(r.Organization)
 		st.API, st.APIProblem = a.API(r.Name)
+		st.MCP = a.MCP(r.Name)
 		if r.Index != nil {
 			st.Index = r.Index.Refresher.Status()
 			counts := r.Reach.Count()

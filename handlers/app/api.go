@@ -38,11 +38,23 @@ func (a *App) ServesAPI(server *caddyhttp.Server, host, site string) bool {
 	})
 }
 
-// OffersMCP reports whether a site has an MCP server that wants no key. It is for
-// use after AwaitStart.
-func (a *App) OffersMCP(site string) bool {
+// MCP returns the URL of a site's MCP server that wants no key: its path alone if
+// the host is not known, "" if there is none. It is for use after AwaitStart.
+func (a *App) MCP(site string) string {
 	r := a.get(site)
-	return r != nil && slices.ContainsFunc(a.found.mcps, func(p *place) bool { return p.serves(r) })
+	if r == nil {
+		return ""
+	}
+	for _, p := range a.found.mcps {
+		switch base := p.base(a.found.http, r); {
+		case !p.serves(r):
+		case strings.HasPrefix(r.Prefix+"/", p.prefix+"/"):
+			return strings.TrimSuffix(base, p.prefix) + r.Prefix + "/mcp"
+		default: // the route does not see the site's own paths
+			return base + "/v1/mcp/" + site
+		}
+	}
+	return ""
 }
 
 // base is the URL that the API of a site is below at this route, without a

@@ -1,7 +1,9 @@
 package command
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -32,7 +34,10 @@ namespace of the site's host, which the registry proves by DNS or HTTP.`,
 			if s.URL == "" {
 				return errors.New("the site has no URL; write url in its block")
 			}
-			card, err := agents.Card(agents.About{Name: s.Name, Title: s.Title, URL: s.URL, Release: contract.Release()})
+			if s.MCP == "" {
+				return fmt.Errorf("the site has no MCP server that is open without a key: remove mcp off or mcp key from its block, or write in a site block: docs_mcp %s", s.Name)
+			}
+			card, err := agents.Card(agents.About{Name: s.Name, Title: cmp.Or(s.Title, s.Name), URL: s.URL, Release: contract.Release()}, s.MCP)
 			if err != nil {
 				return err
 			}

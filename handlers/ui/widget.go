@@ -263,7 +263,7 @@ func (wd *Widget) config(site *site.Site) ([]byte, error) {
 		MCP     bool                         `json:"mcp,omitempty"`
 	}{
 		settings, site.Name, widget.Label(wd.strings, site.Pages().Languages()), supportLink(site.Config.SupportURL),
-		wd.App().OffersMCP(site.Name) && slices.Contains(wd.Features, "page_menu"),
+		wd.App().MCP(site.Name) != "" && slices.Contains(wd.Features, "page_menu"),
 	})
 }
 
