@@ -267,6 +267,38 @@ func TestWhereASiteIsServedIsReadFromTheConfiguration(t *testing.T) {
 			"", "http://127.0.0.9:0 {\nbind 127.0.0.9\nroot * FOLDER\nfile_server\n}\nhttp://docs.acme.test:0 {\nroot * FOLDER\nsearch acme\nrespond /internal/* 403\nfile_server\n}\n", "docs.acme.test", false,
 			"", "",
 		},
+		"a server with the host in Unicode": {
+			"url http://docs.müller.test", "http://docs.Müller.test:0 {\nsearch acme\nreverse_proxy 127.0.0.1:1\n}\n", "docs.xn--mller-kva.test", false,
+			"locks off", "locks off",
+		},
+		"a server with the host in Unicode that shows the page": {
+			"url http://docs.müller.test", "http://docs.müller.test:0 {\nsearch acme\nroot * FOLDER\nheader X-Served here\nfile_server\n}\n", "docs.xn--mller-kva.test", true,
+			"", "",
+		},
+		"a URL with a dot at its end": {
+			"url http://DOCS.acme.test.", "http://docs.acme.test:0 {\nsearch acme\nreverse_proxy 127.0.0.1:1\n}\n", "docs.acme.test", false,
+			"locks off", "locks off",
+		},
+		"a server with two wildcards": {
+			"url https://docs.acme.test", "http://*.*.test:0 {\nsearch acme\nreverse_proxy 127.0.0.1:1\n}\n", "docs.acme.test", false,
+			"locks off", "locks off",
+		},
+		"a host in a handle with a wildcard in the middle": {
+			"url https://docs.acme.test", "http://:0 {\n@docs host docs.*.test\nhandle @docs {\nsearch acme\nreverse_proxy 127.0.0.1:1\n}\n}\n", "docs.acme.test", false,
+			"locks off", "locks off",
+		},
+		"a host with a placeholder": {
+			"url https://docs.acme.test", "http://:0 {\nvars tenant acme\n@docs host docs.{vars.tenant}.test\nhandle @docs {\nsearch acme\nreverse_proxy 127.0.0.1:1\n}\n}\n", "docs.acme.test", false,
+			"locks off", "locks off",
+		},
+		"a server for one host, or any at a path": {
+			"url http://docs.acme.test/docs", "http://intern.acme.test:0, http://:0/docs* {\nsearch acme\nuri strip_prefix /docs\nreverse_proxy 127.0.0.1:1\n}\n", "docs.acme.test", false,
+			"locks off", "locks off",
+		},
+		"a server with the host, and a block for all others": {
+			"url https://docs.acme.test", "http://docs.acme.test:0 {\nsearch acme\nreverse_proxy 127.0.0.1:1\n}\nhttp://:0 {\nrespond ok\n}\n", "docs.acme.test", false,
+			"locks off", "locks off",
+		},
 		"a server that asks another one, behind a login": {
 			"url https://docs.acme.test", "http://docs.acme.test:0 {\nsearch acme\n@out not path /v1/*\nbasic_auth @out {\nreader " + readerHash + "\n}\nreverse_proxy 127.0.0.1:1\n}\n", "docs.acme.test", false,
 			"", "",

@@ -60,7 +60,7 @@ func (a *App) MCP(site string) string {
 // base is the URL that the API of a site is below at this route, without a
 // host if none is known.
 func (p *place) base(h *caddyhttp.App, r *live) string {
-	if u, err := url.Parse(r.Config.URL); err == nil && u.Host != "" && p.takesHost(u.Hostname()) {
+	if u, err := url.Parse(r.Config.URL); err == nil && u.Host != "" && p.takesHost(reach.Hostname(u.Host)) {
 		return u.Scheme + "://" + u.Host + p.prefix
 	}
 	return p.url(h) + p.prefix
@@ -154,7 +154,7 @@ func swallows(to *url.URL, host, path string) bool {
 
 // requestHost is the host of a request for a site's API.
 func (p *place) requestHost(r *live) string {
-	if u, err := url.Parse(r.Config.URL); err == nil && u.Host != "" && p.takesHost(u.Hostname()) {
+	if u, err := url.Parse(r.Config.URL); err == nil && u.Host != "" && p.takesHost(reach.Hostname(u.Host)) {
 		return u.Host
 	}
 	return cmp.Or(p.sample(), "localhost")

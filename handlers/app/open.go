@@ -189,7 +189,7 @@ func (f *routeSites) findPages(r *live, o *reach.Options) {
 	if serve(r.at) || slices.ContainsFunc(f.apiRoutes(r), serve) {
 		return
 	}
-	o.Named = !known || r.at != nil && r.at.takesHost(u.Hostname()) && len(r.at.hosts) > 0
+	o.Named = !known || r.at != nil && r.at.takesHost(reach.Hostname(u.Host)) && len(r.at.hosts) > 0
 }
 
 // folderPlace returns a place where a file server has the folder of a site:

@@ -92,7 +92,7 @@ func (rs *Routes) Post(ctx context.Context, server *caddyhttp.Server, host, path
 
 // Prepared returns a request like the one that Post sends, for trying matchers.
 func Prepared(ctx context.Context, server *caddyhttp.Server, host, path string) *http.Request {
-	in := &inside{server: server, scheme: scheme(server), host: host}
+	in := &inside{server: server, scheme: scheme(server), host: hostHeader(host)}
 	return in.request(ctx, http.MethodPost, &url.URL{Path: path}, stranger, &response{header: make(http.Header)})
 }
 

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"golang.org/x/net/idna"
 )
 
 const (
@@ -165,6 +167,7 @@ func newInside(routes *Routes, server *caddyhttp.Server, host string) (*inside, 
 	if err != nil {
 		return nil, err
 	}
+	host = hostHeader(host)
 	return &inside{
 		server: server, chain: chain, scheme: scheme(server), host: host, public: host,
 		background: []chan struct{}{make(chan struct{}, atOnce()), routes.background}, readers: []chan struct{}{make(chan struct{}, readersInsideAtOnce), routes.readers},
@@ -247,7 +250,7 @@ func (s *inside) follow(ctx context.Context, path string, c *reader, body *bytes
 		if err != nil {
 			return got, nil
 		}
-		if !strings.EqualFold(next.Hostname(), Hostname(s.host)) && !strings.EqualFold(next.Hostname(), Hostname(s.public)) {
+		if to := Hostname(next.Host); to != Hostname(s.host) && to != Hostname(s.public) {
 			got.elsewhere = next.Host
 			return got, nil
 		}
@@ -350,10 +353,34 @@ func (w *response) ReadFrom(r io.Reader) (int64, error) {
 
 var chunks = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
-// Hostname is the value of a Host header in lower case, without a port.
+// Hostname is the value of a Host header without a port, as clients send it and
+// Caddy's matchers have it: in ASCII and lower case.
 func Hostname(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
 	}
-	return strings.ToLower(strings.Trim(host, "[]"))
+	host = strings.Trim(host, "[]")
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.String()
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if ascii, err := idna.Lookup.ToASCII(host); err == nil {
+		return ascii
+	}
+	if ascii, err := idna.ToASCII(host); err == nil { // with an underscore or a wildcard
+		return ascii
+	}
+	return host
+}
+
+// hostHeader is a Host header with the Hostname of a host and its port.
+func hostHeader(host string) string {
+	name := Hostname(host)
+	if _, port, err := net.SplitHostPort(host); err == nil {
+		return net.JoinHostPort(name, port)
+	}
+	if strings.Contains(name, ":") {
+		return "[" + name + "]"
+	}
+	return name
 }

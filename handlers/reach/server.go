@@ -21,18 +21,18 @@ func ServerFor(h *caddyhttp.App, u *url.URL) (found *caddyhttp.Server) {
 	if h == nil || u.Host == "" {
 		return nil
 	}
-	want := hostURL(h, u.Scheme, u.Hostname(), u.Port())
+	host := Hostname(u.Host)
+	want := hostURL(h, u.Scheme, host, u.Port())
 	best := 0
 	for _, name := range slices.Sorted(maps.Keys(h.Servers)) {
 		server := h.Servers[name]
-		hosts := topHosts(server.Routes)
-		named := MatchesHost(hosts, u.Hostname())
-		if hosts != nil && !named || !ServesPages(server, server.Routes, u.Hostname()) {
+		serves, named := pagesAt(server, server.Routes, host, false, nil)
+		if !serves {
 			continue
 		}
 		match := 0
 		switch {
-		case slices.ContainsFunc(URLs(h, server, u.Hostname()), func(at url.URL) bool {
+		case slices.ContainsFunc(URLs(h, server, host), func(at url.URL) bool {
 			return at == want || at.Scheme == want.Scheme && at.Port() == "0"
 		}):
 			match = 3
@@ -91,30 +91,22 @@ func hostURL(h *caddyhttp.App, scheme, host, port string) url.URL {
 	return url.URL{Scheme: scheme, Host: host}
 }
 
-// topHosts are the hosts of a server's routes, nil if one takes every host.
-func topHosts(routes caddyhttp.RouteList) []string {
-	var hosts []string
-	for _, route := range routes {
-		own := HostsOf(route)
-		if own == nil {
-			return nil
-		}
-		hosts = append(hosts, own...)
-	}
-	return hosts
-}
-
-// MatchesHost reports whether a host is among patterns like *.example.com.
+// MatchesHost reports whether a host, as Hostname returns it, may match one of the
+// patterns, as MatchHost of Caddy does: * is any label. A pattern with a placeholder
+// that only a request has may match every host.
 func MatchesHost(patterns []string, host string) bool {
-	_, parent, _ := strings.Cut(host, ".")
+	labels := strings.Split(host, ".")
 	return slices.ContainsFunc(patterns, func(p string) bool {
-		return strings.EqualFold(p, host) || parent != "" && strings.EqualFold(p, "*."+parent)
+		return strings.Contains(p, "{") || slices.EqualFunc(strings.Split(Hostname(p), "."), labels, func(want, label string) bool {
+			return want == "*" || want == label
+		})
 	})
 }
 
 // HostsOf returns the hosts that a route is narrowed to, nil for none.
 func HostsOf(route caddyhttp.Route) (hosts []string) {
 	for _, set := range route.MatcherSets {
+		before := len(hosts)
 		for _, m := range set {
 			switch h := m.(type) {
 			case *caddyhttp.MatchHost:
@@ -122,6 +114,9 @@ func HostsOf(route caddyhttp.Route) (hosts []string) {
 			case caddyhttp.MatchHost:
 				hosts = append(hosts, h...)
 			}
+		}
+		if len(hosts) == before { // a set that takes every host
+			return nil
 		}
 	}
 	for i, host := range hosts { // {env.DOCS_HOST}
@@ -131,32 +126,39 @@ func HostsOf(route caddyhttp.Route) (hosts []string) {
 }
 
 // ServesPages reports whether some of a server's routes have a handler that may
-// answer with pages at a host, which is "" for any. invoked are the named routes
-// that lead to them.
-func ServesPages(server *caddyhttp.Server, routes caddyhttp.RouteList, host string, invoked ...string) bool {
+// answer with pages at a host, which is "" for any.
+func ServesPages(server *caddyhttp.Server, routes caddyhttp.RouteList, host string) bool {
+	serves, _ := pagesAt(server, routes, host, false, nil)
+	return serves
+}
+
+// pagesAt is ServesPages. named reports that such a handler is in a route for the
+// host, or that the routes are. invoked are the named routes that lead to them.
+func pagesAt(server *caddyhttp.Server, routes caddyhttp.RouteList, host string, within bool, invoked []string) (serves, named bool) {
 	for _, route := range routes {
-		if hosts := HostsOf(route); hosts != nil && host != "" && !MatchesHost(hosts, host) {
+		hosts := HostsOf(route)
+		if hosts != nil && host != "" && !MatchesHost(hosts, host) {
 			continue
 		}
 		for _, handler := range route.Handlers {
+			within := within || hosts != nil
+			inner, innerNamed := false, false
 			switch h := handler.(type) {
 			case *caddyhttp.Subroute:
-				if ServesPages(server, h.Routes, host, invoked...) {
-					return true
-				}
+				inner, innerNamed = pagesAt(server, h.Routes, host, within, invoked)
 			case *caddyhttp.Invoke:
-				if r := server.NamedRoutes[h.Name]; r != nil && !slices.Contains(invoked, h.Name) &&
-					ServesPages(server, caddyhttp.RouteList{*r}, host, append(slices.Clip(invoked), h.Name)...) {
-					return true
+				if r := server.NamedRoutes[h.Name]; r != nil && !slices.Contains(invoked, h.Name) {
+					inner, innerNamed = pagesAt(server, caddyhttp.RouteList{*r}, host, within, append(slices.Clip(invoked), h.Name))
 				}
 			default:
-				if name := caddy.GetModuleName(h); !servesNone[name] && !strings.HasPrefix(name, "docs_") {
-					return true
-				}
+				name := caddy.GetModuleName(h)
+				inner = !servesNone[name] && !strings.HasPrefix(name, "docs_")
+				innerNamed = inner && within
 			}
+			serves, named = serves || inner, named || innerNamed
 		}
 	}
-	return false
+	return serves, named
 }
 
 // servesNone are the handlers that never answer with a page: others may, those

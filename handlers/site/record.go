@@ -157,7 +157,7 @@ func (r *Site) Missed(req *http.Request, former bool, m insights.Missing) {
 	m.Agent = insights.AgentOf(req.UserAgent())
 	if u, err := url.Parse(req.Referer()); err == nil && u.Host != "" {
 		m.From = u.Scheme + "://" + u.Host
-		if strings.EqualFold(u.Host, req.Host) || strings.EqualFold(u.Hostname(), r.Host) {
+		if strings.EqualFold(u.Host, req.Host) || reach.Hostname(u.Host) == r.Host {
 			m.From = cmp.Or(u.Path, "/")
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -90,7 +89,7 @@ type Shared struct {
 func New(name string, config *options.Site, shared *Shared) *Site {
 	r := &Site{Name: name, Config: config, Shared: shared, Organization: cmp.Or(config.Organization, name), origin: access.OriginOf(config.URL)}
 	if u, err := url.Parse(config.URL); err == nil {
-		r.Host, r.Prefix = strings.ToLower(u.Hostname()), strings.TrimSuffix(u.Path, "/")
+		r.Host, r.Prefix = reach.Hostname(u.Host), strings.TrimSuffix(u.Path, "/")
 	}
 	return r
 }
@@ -139,10 +138,7 @@ func (r *Site) KnownHost(host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil || host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return true
 	}
-	if slices.ContainsFunc(r.Hosts, func(h string) bool { return strings.Contains(h, "{") }) {
-		return true
-	}
-	return strings.EqualFold(r.Host, host) || reach.MatchesHost(r.Hosts, host)
+	return r.Host == host || reach.MatchesHost(r.Hosts, host)
 }
 
 // OriginAllowed reports whether pages of an origin may use the site's API with
