@@ -166,9 +166,10 @@ func (s *SignIn) metadata(w http.ResponseWriter, r *http.Request, live *site.Sit
 	}{address, []string{s.Issuer}, s.Scopes, []string{"header"}, live.Title()})
 }
 
-// person makes a request that of the person whom its access token proves, and
-// takes the named headers from all others. The error is 401 without a valid
-// token, unless the request has a key.
+// person makes a request that of the person whom its access token proves: locks
+// see the named headers, and none in which the client says who it is. It takes the
+// named headers from all others. The error is 401 without a valid token, unless
+// the request has a key.
 func (s *SignIn) person(w http.ResponseWriter, r *http.Request, live *site.Site, log *zap.Logger) error {
 	for name := range s.Headers {
 		r.Header.Del(name)
@@ -202,7 +203,11 @@ func (s *SignIn) person(w http.ResponseWriter, r *http.Request, live *site.Site,
 		w.Header().Set("Retry-After", "5")
 		return Fail(http.StatusServiceUnavailable, "search_unavailable", "the identity provider gives no answer; try again in a few seconds", err)
 	}
-	r.Header.Del("Authorization") // a token must not travel on to what locks ask
+	for name := range r.Header { // forward_auth, which passes a person, deletes those that it copies
+		if !reach.Unseen(name) && !ofConnection(r, name) {
+			delete(r.Header, name)
+		}
+	}
 	for name, claim := range s.Headers {
 		if value := headerValue(claimOf(claims, claim)); value != "" {
 			r.Header.Set(name, value)
@@ -210,6 +215,18 @@ func (s *SignIn) person(w http.ResponseWriter, r *http.Request, live *site.Site,
 	}
 	reach.SignIn(r)
 	return nil
+}
+
+// ofConnection reports whether a header describes the client's program or its way
+// to the server, not the person. Without those that client_ip reads, a client
+// would have the address of the proxy in front of Caddy.
+func ofConnection(r *http.Request, name string) bool {
+	switch name {
+	case "User-Agent", "Accept-Language", "X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host":
+		return true
+	}
+	srv, ok := r.Context().Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server)
+	return ok && slices.ContainsFunc(srv.ClientIPHeaders, func(of string) bool { return strings.EqualFold(of, name) })
 }
 
 // claimOf returns a claim by its name, or by the names that lead to it.

@@ -84,6 +84,53 @@ func startHandbook(t *testing.T, issuer, more string) *caddytest.Server {
 	return s
 }
 
+// A person skips forward_auth, which deletes the headers that it copies: locks see
+// none by which a client says who it is, but where the connection comes from.
+func TestAPersonsLocksSeeNoOtherHeadersOfTheClient(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	provider := &oidctest.Server{PublicKeys: []oidctest.PublicKey{{PublicKey: key.Public(), KeyID: "k", Algorithm: oidc.ES256}}}
+	idp := httptest.NewServer(provider)
+	t.Cleanup(idp.Close)
+	provider.SetIssuer(idp.URL)
+	login := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "sign in", http.StatusUnauthorized) }))
+	t.Cleanup(login.Close)
+	for header, test := range map[string]struct{ lock, value string }{
+		"Remote-Email":     {"not header Remote-Email *@staff.acme.com", "mallory@staff.acme.com"},
+		"X-Forwarded-User": {"not header X-Forwarded-User mia", "mia"},
+		"Cookie":           {"not header Cookie *role=staff*", "role=staff"},
+		"X-Real-Ip":        {"not client_ip private_ranges", "203.0.113.7"},
+		"X-Forwarded-For":  {"not client_ip private_ranges", "203.0.113.7"},
+	} {
+		t.Run(header, func(t *testing.T) {
+			host := fmt.Sprintf("http://localhost:%d", caddytest.FreePort(t))
+			block := strings.NewReplacer("Remote-User Remote-Groups", "Remote-User "+header, "not header_regexp Remote-Groups (^|,)staff(,|$)", test.lock).Replace(handbookBlock)
+			s := caddytest.New(t)
+			global := strings.Replace(behindProxy(s.Dir, ""), "127.0.0.1/8\n", "127.0.0.1/8\n\t\tclient_ip_headers X-Forwarded-For X-Real-IP\n", 1)
+			if err := s.TryLoad(global + fmt.Sprintf(block, host, caddytest.Folder(t, handbook), login.URL, fmt.Sprintf(handbookHeaders, idp.URL, ""))); err != nil {
+				t.Fatal(err)
+			}
+			claims, _ := json.Marshal(map[string]any{
+				"iss": idp.URL, "aud": s.Base + "/mcp", "sub": "mallory", "exp": time.Now().Add(time.Hour).Unix(), "preferred_username": "mallory",
+			})
+			token := oidctest.SignIDToken(key, "k", oidc.ES256, string(claims))
+			fetch := func(page string) string {
+				h := map[string]string{"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25", header: test.value}
+				return string(s.Do(caddytest.Request{
+					Path: "/mcp", Key: token, Header: h,
+					Body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"fetch","arguments":{"id":"` + page + `"}}}`,
+				}).Body)
+			}
+			caddytest.Until(t, "a person reads the holidays", func() bool { return strings.Contains(fetch("guide"), "thirty days") })
+			if text := fetch("staff/bands"); strings.Contains(text, "four thousand") {
+				t.Error(text)
+			}
+		})
+	}
+}
+
 // A lock that believes the headers of sign_in from anyone is open to anyone:
 // doctor tries it.
 func TestTheDoctorFindsLocksThatBelieveHeadersOfStrangers(t *testing.T) {
