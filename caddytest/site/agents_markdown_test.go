@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
 )
 
 // agentFiles are a site of HTML and Markdown.
@@ -451,6 +452,33 @@ func TestATextThatNobodyHasReadIsNotServed(t *testing.T) {
 			t.Errorf("while the file says %q: %s", text, got)
 		}
 	}
+}
+
+// What a locked page no longer has when it is unlocked was never public.
+func TestWhatWasRemovedBeforeThePageWasUnlockedIsNotFound(t *testing.T) {
+	root := caddytest.Folder(t, map[string]string{
+		"index.html": "<h1>Front</h1><p>Text.", "short.html": "<h1>Short</h1><p>Zeppelin.",
+		"long.html": "<h1>Long</h1><p>Many words about the fair in spring, where all of us meet, and the name of the airship is Zeppelin.",
+	})
+	blocks := "http://localhost:0 {\nroot * %q\n%s\ndocs acme {\nwatch poll 1h\n}\nfile_server\n}\n"
+	s := caddytest.Start(t, "", fmt.Sprintf(blocks, root, "respond /short.html 403\nrespond /long.html 403"))
+	s.Ready("acme")
+	caddytest.AllAsked(t, "acme")
+	caddytest.Write(t, root, map[string]string{
+		"short.html": "<h1>Short</h1><p>Balloon.",
+		"long.html":  "<h1>Long</h1><p>Many words about the fair in spring, where all of us meet, and the name of the airship is secret.",
+	})
+	s.Load("", fmt.Sprintf(blocks, root, ""))
+	caddytest.Until(t, "every page was asked for", func() bool {
+		return !slices.ContainsFunc(caddytest.App(t).Site("acme").Reach.Pages(), func(p reach.Page) bool { return strings.HasPrefix(p.Why, "was not asked") })
+	})
+	if got := s.Search("acme", `{"query":"zeppelin"}`); len(got) > 0 {
+		t.Errorf("a text that no stranger ever got is found: %+v", got)
+	}
+	if _, err := caddytest.App(t).Site("acme").Index.Refresher.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	caddytest.Until(t, "the new text is found", func() bool { return len(s.Search("acme", `{"query":"balloon"}`)) > 0 })
 }
 
 // Where a lock responds with 404, a client can't tell a locked page from a

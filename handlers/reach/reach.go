@@ -42,8 +42,9 @@ type Options struct {
 	Documents func() []*retrieval.Document
 	// Whole returns a page of Documents with its texts, nil if it is gone.
 	Whole func(ctx context.Context, page string) (*retrieval.Document, error)
-	// File reads the file of a page, nil for pages that are no files.
-	File func(d *retrieval.Document) ([]byte, error)
+	// File, if not nil, reads the file of a page. made reports that the document was
+	// made of these bytes. err is not nil for pages that are no files.
+	File func(d *retrieval.Document) (file []byte, made bool, err error)
 	// Loads returns what a document's page loads its text from if its HTML may lack
 	// the text: the paths where readers may get it, of which those without a
 	// leading slash are below the site's root, and its bytes. Both are nil for

@@ -67,11 +67,12 @@ func write(t *testing.T, files ...string) string {
 }
 
 // fileOf reads the files of the root of a block.
-func fileOf(block string) func(*retrieval.Document) ([]byte, error) {
+func fileOf(block string) func(*retrieval.Document) ([]byte, bool, error) {
 	_, root, _ := strings.Cut(block, "root * ")
 	root, _, _ = strings.Cut(root, "\n")
-	return func(d *retrieval.Document) ([]byte, error) {
-		return os.ReadFile(filepath.Join(root, filepath.FromSlash(d.File)))
+	return func(d *retrieval.Document) ([]byte, bool, error) {
+		file, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(d.File)))
+		return file, true, err
 	}
 }
 

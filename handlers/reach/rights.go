@@ -378,7 +378,7 @@ func (s *Gate) find(ctx context.Context, who *reader, d *retrieval.Document, pat
 		var state State
 		var got answer
 		err := s.inside.ask(ctx, s.inside.readers, checkPatience, candidate, who, func(a answer) {
-			if state, _ = judge(a); state == Public && proof && !s.proves(ctx, a, d, w, candidate) {
+			if state, _ = judge(a); state == Public && proof && s.proves(ctx, a, d, w, candidate, false) != Public {
 				state = Duplicate // a response, but another
 			}
 			got = a

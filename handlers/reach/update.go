@@ -245,8 +245,13 @@ func (s *Gate) look(ctx context.Context, d *retrieval.Document, known *Page, w *
 		var why string
 		var got answer
 		err := s.inside.ask(ctx, s.inside.background, patience(max(failures, p.late)), candidate, stranger, func(a answer) {
-			if state, why = judge(a); state == Public && a.hash != proof && !s.proves(ctx, a, d, w, candidate) {
-				state, why = Locked, otherText
+			if state, why = judge(a); state == Public && a.hash != proof {
+				was := known.shows(d) && known.State == Public
+				if state = s.proves(ctx, a, d, w, candidate, was); state == Unknown {
+					why = "has changed since it was indexed"
+				} else if state == Locked {
+					why = otherText
+				}
 			}
 			got = a
 		})
@@ -297,13 +302,27 @@ func (s *Gate) look(ctx context.Context, d *retrieval.Document, known *Page, w *
 	return p, true
 }
 
-// proves reports whether an answer has a page's own text.
-func (s *Gate) proves(ctx context.Context, a answer, d *retrieval.Document, w *walls, candidate string) bool {
+// proves returns Public if an answer has a page's own text, else Locked. It returns
+// Unknown if the page's file has changed since it was indexed, unless the document
+// was public: nobody may have got what the index still has, such as a password.
+func (s *Gate) proves(ctx context.Context, a answer, d *retrieval.Document, w *walls, candidate string, was bool) State {
 	if s.File != nil && !strings.Contains(d.File, "://") {
-		if file, err := s.File(d); err == nil && sameBytes(a, file) {
-			return true
+		file, made, err := s.File(d)
+		switch {
+		case err == nil && !made && !was:
+			return Unknown
+		case err == nil && sameBytes(a, file):
+			return Public
 		}
 	}
+	if s.hasText(ctx, a, d, w, candidate) {
+		return Public
+	}
+	return Locked
+}
+
+// hasText reports whether an answer has the text of a page.
+func (s *Gate) hasText(ctx context.Context, a answer, d *retrieval.Document, w *walls, candidate string) bool {
 	if d.Outline {
 		whole, err := s.Whole(ctx, d.Page)
 		if err != nil || whole == nil || whole.Outline || content(whole) != content(d) {

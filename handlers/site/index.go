@@ -302,12 +302,15 @@ func (c *Index) Destruct() error {
 	return nil
 }
 
-// ReadPage returns the file of a page, of a source that is a folder.
-func (c *Index) ReadPage(d *retrieval.Document) ([]byte, error) {
-	if s := c.markdown.sources[d.Source]; s != nil && s.folder != nil {
-		return s.folder.ReadPage(d.File)
+// ReadPage returns the file of a page, of a source that is a folder. made reports
+// that the page was made of what the file has now.
+func (c *Index) ReadPage(d *retrieval.Document) (data []byte, made bool, err error) {
+	s := c.markdown.sources[d.Source]
+	if s == nil || s.folder == nil {
+		return nil, false, fs.ErrNotExist
 	}
-	return nil, fs.ErrNotExist
+	data, err = s.folder.ReadPage(d.File)
+	return data, err == nil && s.ingester.Made(d, data), err
 }
 
 // Embeddings counts the queries for which an embedder, or one in the

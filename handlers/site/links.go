@@ -50,7 +50,8 @@ func (r *Site) linked(ctx context.Context, pages []*retrieval.Document) links.Si
 			if s := r.Index.markdown.sources[d.Source]; s != nil && s.fetched != nil {
 				return s.fetched.read(d)
 			}
-			return r.Index.ReadPage(d)
+			file, _, err := r.Index.ReadPage(d)
+			return file, err
 		},
 		URL: func(d *retrieval.Document) string { return view.Document(d).URL },
 		Ask: func(ctx context.Context, path string, use func(bool, []byte)) links.Answer {
