@@ -172,10 +172,7 @@ func (s *location) candidates(d *retrieval.Document) []string {
 	if strings.Contains(d.File, "://") {
 		return paths // of a sitemap, which has the URL
 	}
-	file := s.root() + strings.TrimPrefix(d.File, "/")
-	if f := fragment(d); f != "" {
-		file = strings.TrimSuffix(file, "#"+f)
-	}
+	file := s.root() + strings.TrimPrefix(pageFile(d), "/")
 	name := bare(file)
 	if strings.HasSuffix(strings.TrimSuffix(file, path.Ext(file)), "/index") {
 		add(escape(name + "/"))
@@ -187,6 +184,14 @@ func (s *location) candidates(d *retrieval.Document) []string {
 	}
 	add(escape(file))
 	return paths
+}
+
+// pageFile is the file of a document, without the fragment of one of a page's several.
+func pageFile(d *retrieval.Document) string {
+	if f := fragment(d); f != "" {
+		return strings.TrimSuffix(d.File, "#"+f)
+	}
+	return d.File
 }
 
 func unescape(p string) string {
@@ -289,10 +294,10 @@ func FirstNotServed(pages []Page) (example *Page, exclude string) {
 	if example = First(pages, NotServed); example == nil {
 		return nil, ""
 	}
-	file := example.File
+	file := pageFile(example.Document)
 	if u, err := url.Parse(file); err == nil && u.Host != "" { // of a sitemap
 		file = u.Path
-	} else if ext := path.Ext(file); !slices.ContainsFunc(pages, func(p Page) bool { return p.State != NotServed && path.Ext(p.File) == ext }) {
+	} else if ext := path.Ext(file); ext != "" && !slices.ContainsFunc(pages, func(p Page) bool { return p.State != NotServed && path.Ext(pageFile(p.Document)) == ext }) {
 		return example, "exclude /**" + ext
 	}
 	return example, "exclude /" + strings.TrimPrefix(file, "/")

@@ -665,6 +665,26 @@ func TestTheFirstCompletePassLogsPagesThatAreNotServed(t *testing.T) {
 	}
 }
 
+func TestWhatIsAdvisedToExcludeIsNeverEveryFile(t *testing.T) {
+	page := func(state State, file, url string) Page {
+		return Page{State: state, Document: &retrieval.Document{File: file, URL: url}}
+	}
+	front := page(Public, "index.html", base+"/")
+	for want, p := range map[string]Page{
+		"exclude /**.yaml": page(NotServed, "api.yaml#getUser", base+"/api#getUser"),
+		"exclude /license": page(NotServed, "license", base+"/license"),
+		"exclude /a#b.md":  page(NotServed, "a#b.md", base+"/a%23b"),
+	} {
+		pages := []Page{front, p}
+		if want == "exclude /a#b.md" {
+			pages = append(pages, page(Public, "c.md", base+"/c"))
+		}
+		if _, got := FirstNotServed(pages); got != want {
+			t.Errorf("%s: %q, want %q", p.File, got, want)
+		}
+	}
+}
+
 // Ticks without anything to do look at no page; new pages and old answers are
 // found all the same.
 func TestWhatIsDueIsFound(t *testing.T) {
