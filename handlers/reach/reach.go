@@ -217,7 +217,11 @@ func New(o Options) (*Gate, error) {
 
 // Pages returns the pages with their states, by URL.
 func (s *Gate) Pages() []Page {
-	return slices.SortedFunc(s.View().all(s.Documents(), s.Open), func(a, b Page) int { return strings.Compare(a.URL, b.URL) })
+	return s.pagesOf(s.View(), s.Documents())
+}
+
+func (s *Gate) pagesOf(v *View, documents []*retrieval.Document) []Page {
+	return slices.SortedFunc(v.all(documents, s.Open), func(a, b Page) int { return strings.Compare(a.URL, b.URL) })
 }
 
 // Count counts the pages by state.

@@ -665,6 +665,26 @@ func TestTheFirstCompletePassLogsPagesThatAreNotServed(t *testing.T) {
 	}
 }
 
+// The index may have other pages by the time that the states are logged.
+func TestWhatIsLoggedIsOfThePagesThatWereAskedFor(t *testing.T) {
+	block := "root * " + write(t, "index.html") + "\nfile_server"
+	ctx, app := provision(t, block)
+	asked, newer := documents(base, "index.html"), documents(base, "index.html")
+	newer[0].Hash = "of another content"
+	var log strings.Builder
+	s, err := New(Options{
+		Routes: NewRoutes(ctx), HTTP: app, URL: base, File: fileOf(block), Log: slog.New(slog.NewTextHandler(&log, nil)),
+		Documents: func() (now []*retrieval.Document) { now, asked = asked, newer; return now },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Update(t.Context())
+	if log.String() != "" {
+		t.Errorf("logged %s", &log)
+	}
+}
+
 func TestWhatIsAdvisedToExcludeIsNeverEveryFile(t *testing.T) {
 	page := func(state State, file, url string) Page {
 		return Page{State: state, Document: &retrieval.Document{File: file, URL: url}}

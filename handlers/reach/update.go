@@ -418,7 +418,7 @@ func (s *Gate) report() {
 	if !v.Complete || len(v.pages) == 0 || !s.reported.CompareAndSwap(false, true) {
 		return
 	}
-	pages := s.Pages()
+	pages := s.pagesOf(v, v.documents) // the index may have others by now
 	if p := NoneOpens(pages); p != nil {
 		s.Log.Error("this Caddy serves the site, but none of its pages opens; search and assistant have nothing to show",
 			"pages", len(pages), "example", p.URL, "why", p.Why, "fix", waysOut, "see", "caddy docs doctor")
