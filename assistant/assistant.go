@@ -155,6 +155,9 @@ type Result struct {
 	Question, Answer string
 	// Sources are the URLs of the passages of the answer.
 	Sources []string
+	// Given are the URLs of all pages that the answer may have a text of: those
+	// of the prompt, and the sources of the conversation before.
+	Given []string
 
 	Usage  reply.Usage
 	Reason string

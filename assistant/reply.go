@@ -133,7 +133,19 @@ func (r *run) result() *Result {
 	if len(r.found.passages) > 0 {
 		r.res.Nearest = r.found.passages[0].document.Page
 	}
+	if r.q != nil {
+		for _, m := range r.q.earlier {
+			r.res.Given = append(r.res.Given, m.Sources...)
+		}
+		if r.q.page != nil {
+			r.res.Given = append(r.res.Given, r.q.page.URL)
+		}
+	}
+	for _, d := range r.found.near {
+		r.res.Given = append(r.res.Given, d.URL)
+	}
 	for _, p := range r.found.passages {
+		r.res.Given = append(r.res.Given, p.document.URL)
 		if slices.Contains(r.res.Cited, p.ID) && !slices.Contains(r.res.CitedPages, p.document.Page) {
 			r.res.CitedPages = append(r.res.CitedPages, p.document.Page)
 		}

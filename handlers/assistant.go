@@ -128,7 +128,7 @@ func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, version int, l
 	in := askerOf(r, live, key).Reply(version, req, RequestID(r))
 	in.SourcesApart = in.Source == insights.Widget
 	ctx, endSpan := observe.Step(AsReader(r), "reply")
-	in.ThreadID, in.History = a.conversation(ctx, live, req, in.Owner)
+	a.conversation(ctx, in)
 	w.Header().Set("X-Thread-Id", in.ThreadID)
 	w.Header().Set("X-Thread-Key", threadKey(in.ThreadID, in.Owner))
 
@@ -156,24 +156,29 @@ func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, version int, l
 	return nil
 }
 
-// conversation returns the thread that a request continues, and its turns
-// before the question except those about pages that the reader can no longer open.
-func (a *Assistant) conversation(ctx context.Context, site *site.Site, req *reply.Request, owner thread.Owner) (id string, history []reply.Message) {
+// conversation adds the thread that a request continues, and its turns before the
+// question except those about pages that the reader can no longer open. A client
+// that sends the conversation itself may have these, too.
+func (a *Assistant) conversation(ctx context.Context, in *site.Reply) {
 	ctx, endSpan := observe.Step(ctx, "thread")
 	defer endSpan(nil)
-	known := req.ThreadID
-	if req.ThreadKey != "" && req.ThreadKey != threadKey(known, owner) {
+	known := in.Request.ThreadID
+	if in.ThreadKey != "" && in.ThreadKey != threadKey(known, in.Owner) {
 		known = ""
 	}
-	t, _ := a.app.Shared().Threads.Open(ctx, known, owner)
-	for _, t := range t.Before(req.QuestionID, req.Regenerate) {
-		if site.Sealed(ctx, &t) {
+	t, _ := a.app.Shared().Threads.Open(ctx, known, in.Owner)
+	in.ThreadID = t.ID
+	for _, t := range t.Before(in.QuestionID, in.Regenerate) {
+		sealed := in.Site.Sealed(ctx, &t)
+		if !sealed || len(in.Messages) > 1 {
+			in.Earlier = append(in.Earlier, t)
+		}
+		if sealed {
 			continue
 		}
-		history = append(history, reply.Message{Role: reply.User, Text: t.Question},
+		in.History = append(in.History, reply.Message{Role: reply.User, Text: t.Question},
 			reply.Message{Role: reply.Assistant, Text: t.Answer, Sources: t.Sources})
 	}
-	return t.ID, history
 }
 
 // threadKey is what clients of Mintlify's API keep beside the id of a thread. It

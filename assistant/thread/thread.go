@@ -32,6 +32,7 @@ const (
 	maxTurns   = 50
 	maxBytes   = 256 << 10 // of JSON
 	maxSources = 50        // of a turn
+	maxGiven   = 100       // pages of a turn
 	maxSource  = 2000      // bytes of a URL
 
 	maxMessageID = 200 // bytes
@@ -68,7 +69,11 @@ type Turn struct {
 	Answer    string `json:"answer"`
 	// Sources are the URLs of the passages of the answer.
 	Sources []string `json:"sources,omitempty"`
-	// Locked is true if one of their pages was not public then.
+	// Given are the URLs of all pages that the answer may have a text of, also from
+	// the turns before. More is true if some of them are not stored.
+	Given []string `json:"given,omitempty"`
+	More  bool     `json:"more,omitempty"`
+	// Locked is true if one of these pages was not public then.
 	Locked bool `json:"locked,omitempty"`
 	// Answered says whether the question was answered, and Model who wrote the
 	// answer, in the caller's words.
@@ -76,6 +81,15 @@ type Turn struct {
 	Model    string `json:"model,omitempty"`
 	// Partial is true if the answer broke off.
 	Partial bool `json:"partial,omitempty"`
+}
+
+// Pages are the URLs of all pages that the turn may have a text of.
+func (t *Turn) Pages() []string { return slices.Concat(t.Sources, t.Given) }
+
+// Follow adds the pages of an earlier turn, which the answer may repeat.
+func (t *Turn) Follow(earlier *Turn) {
+	t.Given = append(t.Given, earlier.Pages()...)
+	t.More, t.Locked = t.More || earlier.More, t.Locked || earlier.Locked
 }
 
 // Thread is a conversation.
@@ -165,10 +179,15 @@ func (t *Thread) add(turn Turn, regenerate bool) ([]byte, error) {
 	if len(turn.MessageID) > maxMessageID || !utf8.ValidString(turn.MessageID) {
 		turn.MessageID = ""
 	}
-	known := slices.DeleteFunc(slices.Clone(turn.Sources), func(s string) bool { return len(s) > maxSource || !utf8.ValidString(s) })
+	bad := func(s string) bool { return len(s) > maxSource || !utf8.ValidString(s) }
+	known := slices.DeleteFunc(slices.Clone(turn.Sources), bad)
 	known = known[:min(len(known), maxSources)]
 	turn.Locked = turn.Locked || len(known) < len(turn.Sources) // who may read the others is not known
 	turn.Sources = known
+	all := slices.Compact(slices.Sorted(slices.Values(turn.Given)))
+	given := slices.DeleteFunc(slices.Clone(all), bad)
+	given = given[:min(len(given), maxGiven)]
+	turn.Given, turn.More = given, turn.More || len(given) < len(all)
 	t.Turns = append(t.Before(turn.MessageID, regenerate), turn)
 	if over := len(t.Turns) - maxTurns; over > 0 {
 		t.Turns = t.Turns[over:]
@@ -186,8 +205,9 @@ func (t *Thread) add(turn Turn, regenerate bool) ([]byte, error) {
 			last := &t.Turns[0]
 			last.Question, last.Answer = short.Bytes(last.Question, len(last.Question)/2), short.Bytes(last.Answer, len(last.Answer)/2)
 			turn = *last
-		case len(turn.Sources) > 0:
-			t.Turns[0].Sources, turn.Sources = nil, nil
+		case len(turn.Sources)+len(turn.Given) > 0:
+			turn.Sources, turn.Given = nil, nil
+			t.Turns[0].Sources, t.Turns[0].Given = nil, nil
 		default:
 			return nil, fmt.Errorf("a turn of %d bytes does not fit into %d bytes", len(data), maxBytes)
 		}

@@ -2,6 +2,7 @@ package thread
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -180,4 +181,24 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("%d bytes", len(out))
 		}
 	})
+}
+
+func TestATurnHasThePagesOfThoseBeforeIt(t *testing.T) {
+	th := &Thread{ID: newID(noon)}
+	first := Turn{Sources: []string{"/a#b"}, Given: []string{"/c", "/a"}, Locked: true}
+	turn := Turn{Sources: []string{"/d"}, Given: []string{"/d", "/c"}}
+	turn.Follow(&first)
+	if _, err := th.add(turn, false); err != nil {
+		t.Fatal(err)
+	}
+	last := th.Turns[0]
+	if got := strings.Join(last.Pages(), " "); got != "/d /a /a#b /c /d" || !last.Locked || last.More {
+		t.Errorf("%s, %+v", got, last)
+	}
+	for i := range maxGiven {
+		turn.Given = append(turn.Given, fmt.Sprint("/", i))
+	}
+	if _, err := th.add(turn, false); err != nil || len(th.Turns[1].Given) != maxGiven || !th.Turns[1].More {
+		t.Errorf("%v: %d pages, more %v", err, len(th.Turns[1].Given), th.Turns[1].More)
+	}
 }

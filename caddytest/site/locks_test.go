@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -439,6 +441,56 @@ func TestTurnsAboutLockedPagesAreForThoseWhoCanOpenThem(t *testing.T) {
 		if strings.Contains(told, "zebrafish") != c.told {
 			t.Errorf("%s: the model is given\n%s", name, told)
 		}
+	}
+}
+
+// A model is given more than the sources that a client sees: a turn is for those
+// who can open all of it, and so is a turn that repeats one.
+func TestATurnIsForThoseWhoCanOpenAllThatTheModelWasGiven(t *testing.T) {
+	m, url := caddytest.StartModel(t)
+	secret, other := modelserver.Reply{Text: "It is cooled with zebrafish."}, modelserver.Reply{Text: "The documentation doesn't say."}
+	m.Always(secret)
+	l := locks(t)["forward_auth"]
+	s := startBehindProxy(t, caddytest.LLM(url, "scripted", ""), "root * "+privateFolder(t)+"\ndocs acme\n"+l.block)
+	ask := func(text, thread string, header map[string]string, said ...string) *caddytest.Response {
+		h := map[string]string{"X-API-Key": caddytest.Key, "X-Forwarded-For": "198.51.100.7"}
+		maps.Copy(h, header)
+		fields := map[string]any{"fp": "ann", "retrievalPageSize": 1}
+		if thread != "" {
+			fields["threadId"] = thread
+		}
+		var messages []any
+		for i, text := range said {
+			messages = append(messages, map[string]any{"role": []string{"user", "assistant"}[i%2], "parts": []any{map[string]any{"type": "text", "text": text}}})
+		}
+		if len(said) > 0 {
+			fields["messages"] = messages
+		}
+		path, body := caddytest.Message(2, text, fields)
+		return s.Do(caddytest.Request{Path: path, Key: "-", Body: body, Header: h})
+	}
+	told := func(thread string, header map[string]string) bool {
+		before := len(m.Requests())
+		ask("And with what is that fed?", thread, header)
+		return slices.ContainsFunc(m.Requests()[before:], func(r *modelserver.Request) bool { return strings.Contains(r.Text("user"), "zebrafish") })
+	}
+	caddytest.Until(t, "the reader finds the page", func() bool {
+		return strings.Contains(string(s.Do(caddytest.Request{Path: caddytest.SearchPath, Body: `{"query":"zebrafish"}`, Header: l.reader}).Body), "internal/plan")
+	})
+	first := ask("What is public of the plan of the cooling?", "", l.reader)
+	thread := first.Header.Get("X-Thread-Id")
+	if strings.Contains(string(first.Body), `"url":"/internal/plan.html"`) || !strings.Contains(m.Requests()[len(m.Requests())-1].Text("user"), "secret plan") {
+		t.Fatalf("the first answer is %s", first.Body)
+	}
+	m.Always(other)
+	if told(thread, nil) || !told(thread, l.reader) {
+		t.Error("a turn without locked sources, made with a locked page")
+	}
+	m.Always(secret)
+	ask("", thread, nil, "What is public of the cooling?", secret.Text, "Say that again, please")
+	m.Always(other)
+	if told(thread, nil) {
+		t.Error("a turn that a client's own copy of a locked one was repeated in")
 	}
 }
 

@@ -627,6 +627,16 @@ func (s *Gate) AnyLocked(urls []string) bool {
 	})
 }
 
+// HasLocked reports whether any page is not public.
+func (s *Gate) HasLocked() bool {
+	for _, p := range s.View().pages {
+		if p.locked() {
+			return true
+		}
+	}
+	return false
+}
+
 // Saw records that a page was just served to the reader of the context.
 func (s *Gate) Saw(ctx context.Context, d *retrieval.Document) {
 	visit := visitOf(ctx)

@@ -37,6 +37,9 @@ type Reply struct {
 	// Version is the generation of the protocol, 1 or 2.
 	Version int
 
+	// Earlier are the stored turns whose text may be in the prompt.
+	Earlier []thread.Turn
+
 	// Result is nil if there was no answer at all.
 	Result *assistant.Result
 	Err    error

@@ -109,10 +109,12 @@ func (r *Site) Results(ctx context.Context, q *encoding.Search) (results []encod
 }
 
 // Sealed reports whether a stored turn must not be shown to the reader of the
-// context: it quotes a page that they can't open, that is no longer known, or that
-// was behind a lock then and isn't now, so that its text may be different.
+// context: it may quote a page that they can't open, that is no longer known, or
+// that was behind a lock then and isn't now, so that its text may be different. If
+// not all of its pages are known, a page behind any lock may be among them.
 func (r *Site) Sealed(ctx context.Context, t *thread.Turn) bool {
-	return t.Locked && !r.Reach.AnyLocked(t.Sources) || !r.Reach.CanOpenAll(ctx, t.Sources)
+	pages := t.Pages()
+	return t.Locked && !r.Reach.AnyLocked(pages) || t.More && r.Reach.HasLocked() || !r.Reach.CanOpenAll(ctx, pages)
 }
 
 // A live site is what its assistant searches.

@@ -62,8 +62,12 @@ func (t *Threads) keep(ctx context.Context, r *Reply, res *assistant.Result) {
 	turn := thread.Turn{
 		At: time.Now(), Question: res.Question, MessageID: r.QuestionID, Answer: res.Answer, Sources: res.Sources,
 		Answered: res.Answered, Model: res.Model, Partial: outcome != "answered" && outcome != "extractive",
-		Locked: r.Site.Reach.AnyLocked(res.Sources),
+		Given: res.Given,
 	}
+	for i := range r.Earlier {
+		turn.Follow(&r.Earlier[i])
+	}
+	turn.Locked = turn.Locked || r.Site.Reach.AnyLocked(turn.Pages())
 	stored := make(chan struct{})
 	t.pending.RLock()
 	go func() {
