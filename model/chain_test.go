@@ -54,6 +54,8 @@ func TestBeforeTheFirstTokenTheNextModelAnswers(t *testing.T) {
 		"no header in time":            {modelserver.Reply{Fault: modelserver.Hang}, FirstTokenTimeout, 10 * time.Second},
 		"a first token too late":       {modelserver.Reply{Text: "late", First: time.Minute}, FirstTokenTimeout, 10 * time.Second},
 		"pings instead of a token":     {modelserver.Reply{Text: "x", Fault: modelserver.Ping}, FirstTokenTimeout, 10 * time.Second},
+		"white space without end":      {modelserver.Reply{Tokens: []string{" ", "\n"}, Gap: time.Second, Fault: modelserver.Repeat}, FirstTokenTimeout, 10 * time.Second},
+		"white space alone":            {modelserver.Reply{Tokens: []string{" ", "\n"}}, Empty, 0},
 		"an error object at first":     {modelserver.Reply{Text: "x", Fault: modelserver.ErrorObject}, ServerError, 0},
 		"a request that it can't take": {modelserver.Reply{Status: 400, Body: `{"error":{"message":"context too long","code":"context_length_exceeded"}}`}, BadRequest, 0},
 	} {

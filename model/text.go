@@ -15,13 +15,19 @@ func (s *stream) text(b []byte) error {
 	if len(b) == 0 {
 		return nil
 	}
-	s.token()
 	if s.answering {
+		s.token()
 		return s.answer(b)
 	}
 	s.held = append(s.held, b...)
 	if s.closeTag == "" {
 		s.held = bytes.TrimLeft(s.held, " \t\r\n")
+	}
+	if len(s.held) == 0 { // a model could begin with white space for ever
+		return nil
+	}
+	s.token()
+	if s.closeTag == "" {
 		if s.maybeTag() {
 			return nil
 		}
