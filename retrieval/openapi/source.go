@@ -132,7 +132,7 @@ func (s *Source) Snapshot(ctx context.Context) (*retrieval.Snapshot, error) {
 // read returns the description's bytes.
 func (s *Source) read(ctx context.Context) (data []byte, etag string, err error) {
 	if !s.remote() {
-		f, err := os.Open(s.File)
+		f, err := os.OpenFile(s.File, os.O_RDONLY|source.Nonblock, 0)
 		if err != nil {
 			return nil, "", err
 		}

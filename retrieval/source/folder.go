@@ -110,8 +110,7 @@ func (s *folderSnapshot) page(_ context.Context, file retrieval.File) (retrieval
 
 func (s *folderSnapshot) read(file string) ([]byte, error) {
 	name := filepath.FromSlash(strings.TrimPrefix(file, s.folder.Below))
-	// Without O_NONBLOCK a pipe put in the page's place would block forever.
-	f, err := s.root.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	f, err := s.root.OpenFile(name, os.O_RDONLY|Nonblock, 0)
 	if err != nil {
 		return nil, err
 	}

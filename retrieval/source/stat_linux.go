@@ -6,10 +6,11 @@ import (
 	"syscall"
 )
 
-const (
-	nonblock = syscall.O_NONBLOCK
-	errStale = syscall.ESTALE
-)
+// Nonblock is the flag with which a file is opened that may have become a pipe,
+// which would block forever without it.
+const Nonblock = syscall.O_NONBLOCK
+
+const errStale = syscall.ESTALE
 
 // version identifies a file's content by size, modification time, inode and
 // its change time: reproducible builds give all files one modification time,

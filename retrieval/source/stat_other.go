@@ -8,7 +8,8 @@ import (
 	"io/fs"
 )
 
-const nonblock = 0
+// Nonblock is a flag of Linux.
+const Nonblock = 0
 
 var errStale = errors.New("stale file handle")
 
