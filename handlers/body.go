@@ -45,6 +45,9 @@ func readBody(w http.ResponseWriter, r *http.Request, limit, whole int64) ([]byt
 	if err != nil || (media != "application/json" && !(strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json"))) {
 		return nil, Fail(http.StatusUnsupportedMediaType, "not_json", "the body must be JSON: send the header Content-Type: application/json", nil)
 	}
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return nil, Fail(http.StatusUnsupportedMediaType, "not_json", "the body must be JSON that is not compressed: leave out the header Content-Encoding", nil)
+	}
 	do := "send a shorter one"
 	if whole > limit {
 		do = "send fewer or shorter messages"

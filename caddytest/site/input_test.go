@@ -28,6 +28,7 @@ func TestBadInputGetsAnErrorThatSaysWhatToWrite(t *testing.T) {
 		{"an unknown key", caddytest.Request{Path: caddytest.SearchPath, Key: "svc_dsc_0000000000000000000000", Body: `{"query":"x"}`}, 401, "key"},
 		{"an unknown site", caddytest.Request{Path: "/v1/search/nosuch", Body: `{"query":"x"}`}, 404, "site"},
 		{"no JSON content type", caddytest.Request{Path: caddytest.SearchPath, Body: `{"query":"x"}`, Header: map[string]string{"Content-Type": "text/plain"}}, 415, "application/json"},
+		{"a compressed body", caddytest.Request{Path: caddytest.SearchPath, Body: "\x1f\x8b", Header: map[string]string{"Content-Encoding": "gzip"}}, 415, "Content-Encoding"},
 		{"no content type", caddytest.Request{Path: caddytest.SearchPath, Body: `{"query":"x"}`, Header: map[string]string{"Content-Type": ""}}, 415, "application/json"},
 		{"broken JSON", caddytest.Request{Path: caddytest.SearchPath, Body: `{"query":"x`}, 400, "JSON"},
 		{"no object", caddytest.Request{Path: caddytest.SearchPath, Body: `[1]`}, 400, "object"},
