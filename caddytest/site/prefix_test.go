@@ -41,6 +41,7 @@ func TestAPrefixThatIsStrippedIsFound(t *testing.T) {
 		"uri strip_prefix":                {"handle /docs/* {\n\turi strip_prefix /docs\n\troot * ROOT\n\tdocs acme\n\tfile_server\n}", "/docs", "/docs"},
 		"of the API only":                 {"root * ROOT\nhandle_path /api/* {\n\tdocs acme ROOT\n}\nfile_server", "", "/api"},
 		"none":                            {"root * ROOT\ndocs acme\nfile_server", "", ""},
+		"try_files to one page":           {"handle_path /docs/* {\n\troot * ROOT\n\troute {\n\t\tdocs acme\n\t\ttry_files {path} /index.html\n\t\tfile_server\n\t}\n}", "/docs", "/docs"},
 		"pages without an HTML extension": {"handle_path /docs/* {\n\troot * ROOT\n\ttry_files {path} {path}.html {path}/index.html\n\tdocs acme\n\tfile_server\n}", "/docs", "/docs"},
 	} {
 		for at, host := range map[string]string{"any host": "http://:0", "a known host": fmt.Sprintf("http://localhost:%d", caddytest.FreePort(t))} {
