@@ -230,6 +230,8 @@ func (s *settings) partWord(name, args string, block ...word) word {
 			}
 		case values[0] == "key" && name == partMCP:
 			s.mcpKey = true
+		case values[0] == "on":
+			return l.refuse("on is the default: leave the line out")
 		default:
 			return l.refuse("%q is not known", values[0])
 		}

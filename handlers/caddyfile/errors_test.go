@@ -85,7 +85,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"an unknown word of a key": {
 			inDocs("\t\tkey svc_dsc_0123456789abcdef {\n\t\t\tsite acme\n\t\t}"),
-			`key: unknown word "site"; did you mean sites?, at Caddyfile:4`,
+			`key: site is a word of the global option docs, not of this block; or did you mean sites?, at Caddyfile:4`,
 		},
 		"an unknown word of Meilisearch": {
 			inDocs("\t\tindex meilisearch http://m {\n\t\t\tapikey {env.K}\n\t\t}"),
@@ -434,6 +434,30 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		"docs with two roots": {
 			inBlock("\tdocs acme /srv {\n\t\troot /other\n\t}"),
 			`root: is already the second argument of docs (/srv); keep one; write: root <folder>, like: root /srv/docs, at Caddyfile:3`,
+		},
+		"docs with a word of the global option": {
+			inBlock("\tdocs acme {\n\t\tllm https://api.acme.com/v1 m\n\t}"),
+			`docs acme: llm is a word of the global option docs, not of this block; or did you mean llms?, at Caddyfile:3`,
+		},
+		"docs with a } missing": {
+			inBlock("\tdocs acme {\n\tfile_server\n\t}"),
+			`docs acme: unknown word "file_server", which is a directive; is a } missing before it?, at Caddyfile:3`,
+		},
+		"docs with mcp on": {
+			inBlock("\tdocs acme {\n\t\tmcp on\n\t}"),
+			`mcp: on is the default: leave the line out; write: mcp off|key, or: mcp { sign_in <issuer> }, like: mcp off, at Caddyfile:3`,
+		},
+		"docs with llms alone": {
+			inBlock("\tdocs acme {\n\t\tllms\n\t}"),
+			`llms: needs an argument or a block; write: llms { content_signal <signal>... }, at Caddyfile:3`,
+		},
+		"docs with a kind first": {
+			inBlock("\tdocs acme {\n\t\tkind blog /blog/*\n\t}"),
+			`kind: the kind comes last; write: kind <glob>... <kind>, like: kind /blog/* blog, at Caddyfile:3`,
+		},
+		"docs with an address as support_url": {
+			inBlock("\tdocs acme {\n\t\tsupport_url help@acme.com\n\t}"),
+			`support_url: "help@acme.com" is an email address, which is written mailto:help@acme.com; write: support_url <url>, like: support_url https://acme.com/help, at Caddyfile:3`,
 		},
 		"docs with only and another word": {
 			inBlock("\tdocs acme {\n\t\tonly chat\n\t}"),

@@ -169,6 +169,9 @@ func siteWords(s *options.Site) []word {
 				return err
 			}
 			last := len(args) - 1
+			if strings.HasPrefix(args[last], "/") {
+				return l.refuse("the kind comes last")
+			}
 			s.Kinds = append(s.Kinds, options.Scope{Value: args[last], Paths: args[:last]})
 			return nil
 		}},

@@ -217,7 +217,11 @@ func (l line) refuse(format string, args ...any) error {
 	s := l.word.name + ": " + fmt.Sprintf(format, args...)
 	var forms []string
 	for _, f := range l.word.forms {
-		forms = append(forms, strings.TrimSpace(l.word.name+" "+f.args))
+		args := f.args
+		if args == "" && len(f.block) == 1 {
+			args = "{ " + f.block[0].name + " " + f.block[0].forms[0].args + " }"
+		}
+		forms = append(forms, strings.TrimSpace(l.word.name+" "+args))
 	}
 	if len(forms) > 0 {
 		s += "; write: " + strings.Join(forms, ", or: ")
@@ -296,11 +300,17 @@ func unknownWord(d *caddyfile.Dispenser, where, name string, words []word) error
 	for i, w := range words {
 		names[i] = w.name
 	}
-	if near := nearest(name, names); near != "" {
-		return d.Errf("%s: unknown word %q; did you mean %s?", where, name, near)
-	}
-	if home := homes(name); home != "" {
+	_, err := caddy.GetModule("http.handlers." + name)
+	near, home := nearest(name, names), homes(name)
+	switch {
+	case home != "" && near != "":
+		return d.Errf("%s: %s is a word of %s, not of this block; or did you mean %s?", where, name, home, near)
+	case home != "":
 		return d.Errf("%s: %s is a word of %s, not of this block", where, name, home)
+	case err == nil, slices.Contains([]string{"handle", "handle_path", "header", "redir", "respond", "route"}, name):
+		return d.Errf("%s: unknown word %q, which is a directive; is a } missing before it?", where, name)
+	case near != "":
+		return d.Errf("%s: unknown word %q; did you mean %s?", where, name, near)
 	}
 	return d.Errf("%s: unknown word %q; it takes: %s", where, name, strings.Join(names, ", "))
 }

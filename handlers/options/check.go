@@ -266,7 +266,7 @@ func Replaced(field, value string) (string, error) {
 		switch {
 		case repl.ReplaceAll(p[0], "") != "":
 		case p[1] == "env":
-			return "", fmt.Errorf("%s: %s is empty; set the environment variable %s for the process of Caddy, or write the value itself", field, p[0], name)
+			return "", fmt.Errorf("%s: %s is empty; set the environment variable %s for the process of Caddy", field, p[0], name)
 		default:
 			return "", fmt.Errorf("%s: %s is empty; write the value into the file %s, readable for the user that runs Caddy", field, p[0], p[2])
 		}

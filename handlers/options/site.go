@@ -283,7 +283,11 @@ func (s *Site) Validate() error {
 		c.Text("instructions", s.Instructions, maxInstructions)
 	}
 	if u, err := url.Parse(s.SupportURL); err != nil || u.Scheme != "mailto" || !strings.Contains(u.Opaque, "@") {
-		c.url("support_url", s.SupportURL)
+		if strings.Contains(s.SupportURL, "@") && !strings.Contains(s.SupportURL, ":") {
+			c.Fail("support_url", "%q is an email address, which is written mailto:%[1]s", s.SupportURL)
+		} else {
+			c.url("support_url", s.SupportURL)
+		}
 	}
 	if s.EditURL != "" {
 		rest := strings.NewReplacer("{source}", "", "{page}", "").Replace(s.EditURL)
