@@ -2,6 +2,7 @@ package site
 
 import (
 	"compress/gzip"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -199,4 +200,17 @@ func TestPagesWithTheTagLeadToLLMs(t *testing.T) {
 			t.Errorf("lacks %s: %s", link, body)
 		}
 	}
+}
+
+func TestASiteWithoutPagesHasEmptyLists(t *testing.T) {
+	root := t.TempDir()
+	s := caddytest.Start(t, "", fmt.Sprintf("http://localhost:0 {\nroot * %q\ndocs acme {\nwatch poll 1s\n}\nfile_server\n}\n", root))
+	waitForLocks(t, s)
+	for _, path := range []string{"/llms.txt", "/llms-full.txt", "/sitemap.xml"} {
+		if r := getPage(s, path); r.Status != http.StatusOK {
+			t.Errorf("%s: %d %s", path, r.Status, r.Body)
+		}
+	}
+	caddytest.Write(t, root, map[string]string{"guide.html": "<h1>Guide</h1><p>Text."})
+	caddytest.Until(t, "a page is listed", func() bool { return strings.Contains(string(getPage(s, "/llms.txt").Body), "guide.html.md") })
 }

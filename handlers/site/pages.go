@@ -284,9 +284,12 @@ func (r *Site) CanOpen(ctx context.Context, name string, d *retrieval.Document) 
 	return r.Reach.CanOpen(ctx, below, d)
 }
 
-// Known reports whether the site's pages and their locks are known.
+// Known reports whether the site's pages and their locks are known, or that it has
+// no pages.
 func (r *Site) Known() bool {
-	return r.Index.Refresher.Status().Ready && r.Reach.View().Complete
+	st := r.Index.Refresher.Status()
+	none := len(r.Index.Documents()) == 0 && st.ProblemCount == 0 && st.Error == ""
+	return st.Ready && (none || r.Reach.View().Complete)
 }
 
 // HasFile reports whether a folder of the site has a file at a path of the site.
