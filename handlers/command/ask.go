@@ -27,6 +27,9 @@ end. The question is stored in no thread. With --show-prompt the command answers
 nothing: it shows the query, the passages that are found with their scores and
 tokens, and the prompt that the model would get.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if passages < 1 || passages > 50 {
+				return fmt.Errorf("--passages is %d, and must be from 1 to 50", passages)
+			}
 			body := question(args[1], current, passages)
 			if prompt {
 				return show(cmd, t, http.MethodPost, path("explain", args[0]), body, printExplanation)

@@ -20,6 +20,12 @@ func searchCommand(t *target) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: `search SITE "query"`, Short: "Searches a site as the search endpoint does", Args: takes(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case size < 1 || size > 50:
+				return fmt.Errorf("--size is %d, and must be from 1 to 50", size)
+			case !(threshold >= 0 && threshold <= 1):
+				return fmt.Errorf("--threshold is %v, and must be from 0 to 1", threshold)
+			}
 			maps.DeleteFunc(filter, func(_ string, v *string) bool { return *v == "" })
 			body := map[string]any{"query": args[1], "pageSize": size, "scoreThreshold": threshold, "filter": filter}
 			type result struct {
