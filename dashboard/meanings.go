@@ -30,6 +30,9 @@ type meaning struct {
 // meanings groups the most frequent questions of a query by the vectors of their
 // wordings.
 func (q *request) meanings(store *insights.Store, query insights.Query) ([]meaning, error) {
+	if q.Site.Index.Embeddings == nil {
+		return nil, fail(http.StatusNotFound, "This site has no embedder, so questions can't be grouped by meaning.")
+	}
 	query.Limit = maxMeanings
 	gaps, err := store.Unanswered(q.Context(), q.scope(), query)
 	if err != nil {
