@@ -494,6 +494,32 @@ func TestATurnIsForThoseWhoCanOpenAllThatTheModelWasGiven(t *testing.T) {
 	}
 }
 
+// An open block must not decide for another block of the same site.
+func TestAPageIsPublicOnlyInEveryBlockOfItsSite(t *testing.T) {
+	folder := privateFolder(t)
+	open := "http://intern.acme.test:0 {\n\troot * " + folder + "\n\tdocs acme\n\tfile_server\n}\n"
+	below := "http://intern.acme.test:0 {\n\thandle_path /docs/* {\n\t\troot * " + folder + "\n\t\tdocs acme\n\t\tfile_server\n\t}\n}\n"
+	closed := "http://docs.acme.test:0 {\n\troot * " + folder + "\n\tbasic_auth /internal/* {\n\t\treader " + readerHash + "\n\t}\n\tdocs acme\n\tfile_server\n}\n"
+	for name, sites := range map[string]string{"open first": open + closed, "closed first": closed + open, "below a path": below + closed, "closed, then below a path": closed + below} {
+		t.Run(name, func(t *testing.T) {
+			s := caddytest.Start(t, "", sites)
+			found := func(query, login string) bool {
+				h := map[string]string{"X-API-Key": caddytest.Key}
+				if login != "" {
+					h["Authorization"] = login
+				}
+				return strings.Contains(string(s.Do(caddytest.Request{Path: caddytest.SearchPath, Key: "-", Host: "docs.acme.test", Body: `{"query":"` + query + `"}`, Header: h}).Body), query)
+			}
+			caddytest.Until(t, "public pages are found", func() bool { return found("water", "") })
+			caddytest.AllAsked(t, "acme")
+			if found("zebrafish", "") {
+				t.Error("a stranger finds a locked page")
+			}
+			caddytest.Until(t, "who has the password finds the page", func() bool { return found("zebrafish", readerLogin) })
+		})
+	}
+}
+
 // However many locked pages a query matches, a search of a reader who opens
 // none of them asks for a few, 8 at a time.
 func TestASearchAsksForFewLockedPages(t *testing.T) {

@@ -17,6 +17,7 @@ type live struct {
 	*site.Site
 
 	at     *place   // the route that defines the site, nil for none
+	also   []place  // other routes that do, if the operator wrote no URL
 	folder *folders // that the site's folder is of, nil for none
 	group  *group   // what the site is, if it is a group
 

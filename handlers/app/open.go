@@ -104,6 +104,9 @@ func (a *App) openReach(r *live, index *site.Index) (*reach.Gate, error) {
 		}
 	}
 	a.found.findPages(r, &o)
+	for _, p := range r.also {
+		o.Also = append(o.Also, reach.Place{Server: p.server, Host: cmp.Or(p.sample(), "localhost"), Prefix: p.pages})
+	}
 	return reach.New(o)
 }
 

@@ -52,12 +52,16 @@ func (a *App) resolve() (map[string]*live, error) {
 			}
 		}
 		// A public sitemap says where its pages are.
+		var also []place
+		if s.URL == "" {
+			also = d.others()
+		}
 		if s.URL == "" && (s.Sitemap == "" || s.AllowPrivate) {
 			if s.URL = d.url(found.http); s.URL != "" {
 				s.URL += d.pages
 			}
 		}
-		sites[name] = &live{Site: site.New(name, &s, &a.shared), at: &d.place}
+		sites[name] = &live{Site: site.New(name, &s, &a.shared), at: &d.place, also: also}
 		sites[name].Hosts, sites[name].Routed = d.hosts, true
 	}
 	for _, f := range a.folders {
@@ -302,6 +306,23 @@ func roots(routes caddyhttp.RouteList) (vars []string) {
 		return vars
 	}
 	return servers
+}
+
+// others are the places after the first that serve the same pages at other hosts.
+// A block for the same hosts is usually that for another scheme.
+func (d *definedSite) others() (others []place) {
+	first := d.places[0]
+	for _, p := range d.places[1:] {
+		hosts := slices.DeleteFunc(slices.Clone(p.hosts), func(host string) bool { return slices.Contains(first.hosts, host) })
+		if len(p.hosts) > 0 && len(hosts) == 0 || len(p.hosts)+len(first.hosts) == 0 || !slices.Equal(p.roots, first.roots) {
+			continue
+		}
+		p.hosts = hosts
+		if reach.ServesPages(p.server, p.server.Routes, p.sample()) {
+			others = append(others, p)
+		}
+	}
+	return others
 }
 
 // root is the one constant folder of the places that define a site, or an

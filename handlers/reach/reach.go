@@ -34,6 +34,9 @@ type Options struct {
 	// Prefix. Host is the Host header that Server expects, if it is not that of
 	// URL (default: localhost).
 	URL, Host, Prefix string
+	// Also are further places that serve the site's pages, where a page must open,
+	// too.
+	Also []Place
 	// Named reports that this Caddy has the URL's host, although it may have
 	// nothing that serves pages there.
 	Named bool
@@ -60,11 +63,18 @@ type Options struct {
 	Log    *slog.Logger
 }
 
+// Place is a host of a server, and the path that the site's pages are below there.
+type Place struct {
+	Server       *caddyhttp.Server
+	Host, Prefix string
+}
+
 // Gate is a site as one configuration of this Caddy serves it.
 type Gate struct {
 	Options
 	location
-	inside  *inside // nil: the site is served elsewhere
+	inside  *inside   // nil: the site is served elsewhere
+	also    []*inside // those of Also
 	states  states
 	readers readers
 
@@ -212,6 +222,13 @@ func New(o Options) (*Gate, error) {
 		return nil, err
 	}
 	s.inside.public = cmp.Or(base.Host, host)
+	for _, at := range o.Also {
+		in, err := newInside(o.Routes, at.Server, at.Host)
+		if err != nil {
+			return nil, err
+		}
+		s.also = append(s.also, in)
+	}
 	return s, nil
 }
 

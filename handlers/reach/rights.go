@@ -388,12 +388,37 @@ func (s *Gate) find(ctx context.Context, who *reader, d *retrieval.Document, pat
 			return false, err
 		case state == NotServed || state == Duplicate:
 			continue
-		case state == Public && i > 0 && proof:
+		case state == Public:
+			if refusal, err := s.refusedAlso(ctx, s.inside.readers, checkPatience, who, d, got.path, proof); refusal != nil || err != nil {
+				return false, err
+			}
+		}
+		if state == Public && i > 0 && proof {
 			s.states.found.Store(d.Page, moved{content(d), s.urlAt(d, got.path), got.path, !isHTML(got.contentType)})
 		}
 		return state == Public, nil
 	}
 	return false, nil
+}
+
+// refusedAlso asks for a page that opens at a path, at the other places that serve
+// the site. It returns the first answer that is not the page, nil if there is none.
+func (s *Gate) refusedAlso(ctx context.Context, slots []chan struct{}, patience time.Duration, who *reader, d *retrieval.Document, path string, proof bool) (refusal *answer, err error) {
+	below := strings.TrimPrefix(path, strings.TrimSuffix(unescape(s.root()), "/"))
+	for i, in := range s.also {
+		at := escape(s.Also[i].Prefix + below)
+		w := &walls{look: func(path string, use func(answer)) error { return in.ask(ctx, slots, insideTimeout, path, who, use) }}
+		err = in.ask(ctx, slots, patience, at, who, func(a answer) {
+			if state, _ := judge(a); state != Public || proof && s.proves(ctx, a, d, w, at, true) != Public {
+				a.body = nil
+				refusal = &a
+			}
+		})
+		if refusal != nil || err != nil {
+			return refusal, err
+		}
+	}
+	return nil, nil
 }
 
 // Search is what a reader may search.

@@ -255,6 +255,12 @@ func (s *Gate) look(ctx context.Context, d *retrieval.Document, known *Page, w *
 			}
 			got = a
 		})
+		if err == nil && state == Public {
+			var refusal *answer
+			if refusal, err = s.refusedAlso(ctx, s.inside.background, patience(max(failures, p.late)), stranger, d, got.path, true); refusal != nil {
+				state, why, got.lock = Locked, "is not public in every block that has the site; write the site's url to have one of them decide", refusal.lock
+			}
+		}
 		if err != nil {
 			state, why = Unknown, fmt.Sprintf("gives no answer within %s", patience(max(failures, p.late)))
 		}
