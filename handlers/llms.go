@@ -185,6 +185,10 @@ func (l *LLMs) serve(ctx context.Context, w http.ResponseWriter, r *http.Request
 	if d == nil {
 		return next.ServeHTTP(w, r)
 	}
+	asked := agents.WantsMarkdown(r)
+	if !live.Reach.MayKnow(ctx, d) && !(asked && live.CanOpen(ctx, path, d)) { // a missing page may be answered alike
+		return fallback.WhenServed(w, r, next, nil, func(http.Header) { live.Reach.Saw(ctx, d) })
+	}
 	base := BaseURL(live, r)
 	markdown := site.Absolute(base, live.MarkdownURL(d.URL))
 	all := html.EscapeString(base + "/llms.txt")
@@ -193,7 +197,7 @@ func (l *LLMs) serve(ctx context.Context, w http.ResponseWriter, r *http.Request
 		`<docs-agents hidden><a href="` + all + `">For AI agents: the list of all pages, as Markdown</a></docs-agents>`,
 	})
 	negotiated := func() error { return l.page(w, r, live, d, true) }
-	if !agents.WantsMarkdown(r) || !live.Reach.View().IsPublic(d) && !live.CanOpen(ctx, path, d) {
+	if !asked {
 		negotiated = nil
 	}
 	return fallback.WhenServed(w, r, next, negotiated, func(h http.Header) {

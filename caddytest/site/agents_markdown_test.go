@@ -481,6 +481,46 @@ func TestWhatWasRemovedBeforeThePageWasUnlockedIsNotFound(t *testing.T) {
 	caddytest.Until(t, "the new text is found", func() bool { return len(s.Search("acme", `{"query":"balloon"}`)) > 0 })
 }
 
+// Nor where a lock responds with 200, for pages too that are not served.
+func TestALockedPageIsAMissingOneWhereItsLockIs200(t *testing.T) {
+	files := maps.Clone(agentFiles)
+	files["internal/plan.html"], files["gone/plan.html"], files["login.html"] = "<h1>Plan</h1><p>Of the year.", "<h1>Plan</h1><p>Of before.", "<title>Login</title><form>Who are you?</form>"
+	s := caddytest.Start(t, "", fmt.Sprintf(`http://localhost:0 {
+	root * %q
+	@out {
+		path /internal/* /gone/*
+		not header Cookie *staff*
+	}
+	@gone path /gone/*
+	docs acme {
+		widget inject
+	}
+	rewrite @out /login.html
+	error @gone 404
+	file_server
+}
+`, caddytest.Folder(t, files)))
+	waitForLocks(t, s)
+	caddytest.AllAsked(t, "acme")
+	face := func(path, accept string) string {
+		r := getPage(s, path, "Accept", accept)
+		header := r.Header.Clone()
+		header.Del("Date")
+		return strings.ReplaceAll(fmt.Sprint(r.Status, header, string(r.Body)), path, "")
+	}
+	for _, accept := range []string{"text/html", forMarkdown} {
+		for _, folder := range []string{"/internal/", "/gone/"} {
+			if got, want := face(folder+"plan.html", accept), face(folder+"nothing.html", accept); got != want {
+				t.Errorf("%s for %s: %s\nwhere there is nothing: %s", folder, accept, got, want)
+			}
+		}
+	}
+	caddytest.Until(t, "who can open the page gets its links", func() bool {
+		r := getPage(s, "/internal/plan.html", "Cookie", "staff", "Accept", "text/html")
+		return strings.Contains(strings.Join(r.Header.Values("Link"), " "), "plan.html.md")
+	})
+}
+
 // Where a lock responds with 404, a client can't tell a locked page from a
 // missing one: status, headers and body are the same in every form.
 func TestALockedPageIsAMissingOneWhereItsLockIs404(t *testing.T) {

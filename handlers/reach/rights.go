@@ -623,6 +623,17 @@ func (s *Gate) CanOpen(ctx context.Context, name string, d *retrieval.Document) 
 	return p != nil && c.open
 }
 
+// MayKnow reports whether the reader of the context may know that a page exists:
+// it is public, or has opened to the reader lately. It makes no request.
+func (s *Gate) MayKnow(ctx context.Context, d *retrieval.Document) bool {
+	v, visit := s.View(), visitOf(ctx)
+	if v.IsPublic(d) || visit == nil {
+		return v.IsPublic(d)
+	}
+	p, r := v.pages[d.Page], s.readers.last(visit.hash())
+	return p.shows(d) && r != nil && time.Now().Before(r.until) && r.hasOpened(p)
+}
+
 // CanOpenAll reports whether the reader of the context can open the pages at
 // all URLs. A URL of no page counts as locked.
 func (s *Gate) CanOpenAll(ctx context.Context, urls []string) bool {
