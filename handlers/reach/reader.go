@@ -78,17 +78,21 @@ func (r *reader) presents() bool {
 	return r.signedIn || r.header.Get("Cookie") != "" || r.header.Get("Authorization") != "" || r.tls != nil && len(r.tls.PeerCertificates) > 0
 }
 
+// ip is the address of the reader without its port.
+func (r *reader) ip() string {
+	if ip, _, err := net.SplitHostPort(r.remoteAddr); err == nil {
+		return ip
+	}
+	return r.remoteAddr
+}
+
 // readerHash identifies a reader to locks: equal readers open the same pages.
 type readerHash [sha256.Size]byte
 
 func (r *reader) hash() (sum readerHash) {
 	h := sha256.New()
-	host, _, err := net.SplitHostPort(r.remoteAddr)
-	if err != nil {
-		host = r.remoteAddr
-	}
-	fmt.Fprintf(h, "%s\n%t\n", host, r.signedIn) // who sends the same headers has not signed in
-	_ = r.header.Write(h)                        // in the order of the names
+	fmt.Fprintf(h, "%s\n%t\n", r.ip(), r.signedIn) // who sends the same headers has not signed in
+	_ = r.header.Write(h)                          // in the order of the names
 	if r.tls != nil {
 		for _, c := range r.tls.PeerCertificates {
 			fmt.Fprintf(h, "\n%d\n%s", len(c.Raw), c.Raw)

@@ -94,7 +94,9 @@ type readers struct {
 	mu          sync.Mutex
 	now, before map[readerHash]*rights
 	size        int // of the headers of now
-	until       time.Time
+	// refused are the statuses with which the front page was refused last, by IP.
+	refused map[string]int
+	until   time.Time
 }
 
 // last returns the last rights of a reader, nil for none.
@@ -123,10 +125,25 @@ func (rs *readers) rights(s *Gate, v *visit) *rights {
 	}
 	rs.now[hash] = r
 	rs.size += r.who.size
-	if old != nil {
+	if r.refused = rs.refused[v.ip()]; old != nil {
 		r.before, r.refused = old.lastOpened(), old.lastRefused()
 	}
 	return r
+}
+
+// note keeps the status with which the front page was refused to an IP, 0 if it was
+// not. Other headers from there begin with it until they have their own answer.
+func (rs *readers) note(ip string, status int) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if status == 0 {
+		delete(rs.refused, ip)
+		return
+	}
+	if rs.refused == nil || len(rs.refused) >= maxReaders {
+		rs.refused = make(map[string]int)
+	}
+	rs.refused[ip] = status
 }
 
 // lastOpened returns what opened, by lock, or what did before if nothing was
@@ -684,7 +701,7 @@ func (s *Gate) Saw(ctx context.Context, d *retrieval.Document) {
 // Refuses returns the status with which the site refuses its front page to the
 // reader of a context although strangers get it: a blocked address, say, which gets
 // nothing by any other way either. It is 0 for other readers. Without an answer in
-// time, the last one holds.
+// time, the last one holds, or the last one for the reader's IP.
 func (s *Gate) Refuses(ctx context.Context) (status int) {
 	if s.Members != nil {
 		return s.refusesAny(ctx)
@@ -702,18 +719,19 @@ func (s *Gate) askFront(ctx context.Context) (refusal func() int) {
 	r := s.readers.rights(s, visit)
 	c := r.check("front", func(ctx context.Context, c *check) {
 		c.err = s.inside.ask(ctx, s.inside.readers, checkPatience, escape(front.path), r.who, func(a answer) {
-			state, _ := judge(a)
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			switch {
+			status := 0
+			switch state, _ := judge(a); {
 			case a.status == statusAborted:
-				r.refused = http.StatusForbidden
+				status = http.StatusForbidden
 			case state == Unknown: // what was known stays
+				return
 			case a.status >= 400:
-				r.refused = a.status
-			default:
-				r.refused = 0
+				status = a.status
 			}
+			r.mu.Lock()
+			r.refused = status
+			r.mu.Unlock()
+			s.readers.note(r.who.ip(), status)
 		})
 	})
 	return func() int {

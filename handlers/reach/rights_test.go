@@ -490,6 +490,27 @@ func TestASlowFrontPageIsWaitedForOnce(t *testing.T) {
 	})
 }
 
+// Who is refused does not get in with other headers while the answer takes long.
+func TestARefusedClientStaysRefusedWithOtherHeaders(t *testing.T) {
+	g := newBehindGate(t, []string{"locked/start.html"}, func(_, cookie string) bool { return !strings.HasPrefix(cookie, "denied") })
+	synctest.Test(t, func(t *testing.T) {
+		g.running = t.Context()
+		if status := g.Refuses(readerWith(t, "denied")); status != http.StatusForbidden {
+			t.Errorf("the client is refused with %d", status)
+		}
+		g.wait.Store(int64(3 * time.Second))
+		if status := g.Refuses(readerWith(t, "denied, again")); status != http.StatusForbidden {
+			t.Errorf("with another header, while the page takes long, with %d", status)
+		}
+		time.Sleep(4 * time.Second)
+		g.wait.Store(0)
+		if status := g.Refuses(readerWith(t, "other")); status != 0 {
+			t.Errorf("who is let in at the same address is refused with %d", status)
+		}
+		time.Sleep(4 * time.Second)
+	})
+}
+
 // However many clients come, and however long their headers are, few are
 // remembered.
 func TestTheReadersThatAreRememberedAreBounded(t *testing.T) {
