@@ -137,6 +137,8 @@ func (s *Gate) Shown(ctx context.Context, path string) (page []byte, at string) 
 	if s.inside == nil || path == "" {
 		return nil, ""
 	}
+	ctx, cancel := context.WithTimeout(ctx, insideTimeout) // with the wait for a slot
+	defer cancel()
 	_ = s.inside.ask(ctx, s.inside.readers, insideTimeout, escape(path), stranger, func(a answer) {
 		if a.status == http.StatusOK && a.path == path && a.elsewhere == "" && isHTML(a.contentType) && len(a.body) < maxKept {
 			page = bytes.Clone(a.body)

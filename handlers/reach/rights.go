@@ -603,7 +603,8 @@ func (s *Search) locked(d *retrieval.Document) *Page {
 
 // CanOpen reports whether the reader of the context can open a page now. It makes
 // the reader's own request, for public pages too, and for name if there is no such
-// page, so that missing pages take as long as locked ones.
+// page, so that missing pages take as long as locked ones. Without an answer in time,
+// public pages open to readers who were not refused the front page.
 func (s *Gate) CanOpen(ctx context.Context, name string, d *retrieval.Document) bool {
 	if s.Members != nil {
 		of, own, page := s.memberOf(name, d)
@@ -633,9 +634,9 @@ func (s *Gate) CanOpen(ctx context.Context, name string, d *retrieval.Document) 
 		return true
 	}
 	c := r.fetch(strings.Trim(name, "/"), p)
-	if !r.wait(wait, c) {
+	if !r.wait(wait, c) || c.err != nil { // a stranger got this page, and so does the reader, unless refused
 		setIncomplete(ctx)
-		return false
+		return p != nil && p.State == Public && r.lastRefused() == 0
 	}
 	return p != nil && c.open
 }

@@ -511,6 +511,32 @@ func TestARefusedClientStaysRefusedWithOtherHeaders(t *testing.T) {
 	})
 }
 
+// Locks that hang close no public page, except to those who were refused before.
+func TestPublicPagesOpenWhileLocksHang(t *testing.T) {
+	g := newBehindGate(t, []string{"locked/start.html", "locked/plan.html"}, func(path, cookie string) bool {
+		return cookie == "staff" || cookie != "denied" && strings.Contains(path, "start")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		g.running = t.Context()
+		if status := g.Refuses(readerWith(t, "denied")); status != http.StatusForbidden {
+			t.Errorf("the client is refused with %d", status)
+		}
+		if status := g.Refuses(readerWith(t, "any")); status != 0 { // at the same address
+			t.Errorf("another client is refused with %d", status)
+		}
+		g.wait.Store(int64(20 * time.Second))
+		for _, d := range g.Documents() {
+			public := strings.Contains(d.File, "start")
+			for cookie, want := range map[string]bool{"any": public, "staff": public, "denied": false} {
+				if got := g.CanOpen(readerWith(t, cookie), d.Page, d); got != want {
+					t.Errorf("%s opens to %s: %t", d.File, cookie, got)
+				}
+			}
+		}
+		time.Sleep(time.Minute)
+	})
+}
+
 // However many clients come, and however long their headers are, few are
 // remembered.
 func TestTheReadersThatAreRememberedAreBounded(t *testing.T) {
