@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/handlers/observe"
 	"github.com/caddy-docs/caddy-docs/model"
 	"github.com/caddy-docs/caddy-docs/store"
@@ -90,24 +91,27 @@ type sitesModel struct {
 }
 
 // Stream asks the model. It reserves the most that the request can cost, and
-// settles what it did cost: an estimate if the model reports no usage.
+// settles what it did cost: an estimate if the model reports no usage, or one that
+// can't be.
 func (m *sitesModel) Stream(ctx context.Context, p *assistant.Prompt, each func(*assistant.Delta) error) (*assistant.Completion, error) {
-	if m.budget == nil {
-		return m.ask(ctx, p, each)
+	b, prompt, answer, written := m.budget, promptTokens(p), cmp.Or(p.MaxTokens, m.answer), 0
+	var ticket *model.Ticket
+	if b != nil {
+		if ticket = b.Take(prompt + max(int64(answer), b.longest.Load())); ticket == nil {
+			_, _, until := b.Left()
+			b.refuse(until)
+			return nil, fmt.Errorf("%w: the site's budget is spent", assistant.ErrModel)
+		}
 	}
-	b, prompt := m.budget, promptTokens(p)
-	ticket := b.Take(prompt + max(int64(cmp.Or(p.MaxTokens, m.answer)), b.longest.Load()))
-	if ticket == nil {
-		_, _, until := b.Left()
-		b.refuse(until)
-		return nil, fmt.Errorf("%w: the site's budget is spent", assistant.ErrModel)
-	}
-	written := 0
 	completion, err := m.ask(ctx, p, func(d *assistant.Delta) error {
 		written += assistant.Tokens(d.Text) + assistant.Tokens(d.Reasoning)
 		return each(d)
 	})
+	if err == nil && !credible(completion.Usage, prompt, int64(answer+written)) {
+		completion.Usage = reply.Usage{}
+	}
 	switch {
+	case b == nil:
 	case err == nil && completion.Usage.Known:
 		output := int64(completion.Usage.OutputTokens)
 		b.longest.Store(max(output, b.longest.Load()))
@@ -118,6 +122,22 @@ func (m *sitesModel) Stream(ctx context.Context, p *assistant.Prompt, each func(
 		ticket.Spend(prompt + int64(written))
 	}
 	return completion, err
+}
+
+const (
+	// mostThoughts is how many tokens a model may spend on thoughts that it doesn't
+	// send, and mostHidden how many an endpoint may add to a prompt.
+	mostThoughts = 200_000
+	mostHidden   = 20_000
+	// estimateError is how many times too low an estimate may be.
+	estimateError = 4
+)
+
+// credible reports whether a usage can be that of a prompt and an answer of so many
+// tokens, by estimate.
+func credible(u reply.Usage, prompt, answer int64) bool {
+	return u.InputTokens >= 0 && int64(u.InputTokens) <= estimateError*prompt+mostHidden &&
+		u.OutputTokens >= 0 && int64(u.OutputTokens) <= estimateError*answer+mostThoughts
 }
 
 // ask asks the model within a span.
