@@ -129,6 +129,11 @@ func TestAnAnswerThatBreaksOffEndsWithAnError(t *testing.T) {
 				t.Errorf("asked were %v", got)
 			}
 			caddytest.Until(t, "the failures are logged", func() bool { return strings.Count(s.Log(), `"outcome":"failed"`) == 2 })
+			for line := range strings.Lines(s.Log()) {
+				if strings.Contains(line, `"outcome":"failed"`) && (!strings.Contains(line, `"level":"error"`) || !strings.Contains(line, `"error":`) || strings.Contains(line, `"failed":`)) {
+					t.Errorf("the log says %s", line)
+				}
+			}
 		})
 	}
 }

@@ -153,13 +153,17 @@ func (r *Reply) End(ctx context.Context) {
 	if res.Usage.Known {
 		fields = append(fields, zap.Int("input_tokens", res.Usage.InputTokens), zap.Int("output_tokens", res.Usage.OutputTokens), zap.Int("cached_tokens", res.Usage.CachedTokens))
 	}
-	if res.Failed != nil {
+	err := r.Err
+	switch {
+	case res.Failed != nil && res.Reason == "error" && !r.Gone: // the reader got no whole answer
+		err = errors.Join(res.Failed, err)
+	case res.Failed != nil:
 		level = zapcore.WarnLevel
 		fields = append(fields, zap.NamedError("failed", res.Failed))
 	}
-	if r.Err != nil && !r.Gone {
+	if err != nil && !r.Gone {
 		level = zapcore.ErrorLevel
-		fields = append(fields, zap.Error(r.Err))
+		fields = append(fields, zap.Error(err))
 	}
 	r.Site.Log.Log(level, "reply", fields...)
 }
