@@ -110,7 +110,7 @@ const (
 func indexHead(site About, pages int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n> %s\n\n", short.Line(site.Title), cmp.Or(short.Line(site.Description), "The documentation of "+short.Line(site.Title)+"."))
-	fmt.Fprintf(&b, "Each link below leads to a page as Markdown. Every page of %s has this form at its URL with .md, or with the header Accept: text/markdown. All %d pages in one file: %s/%s\n", site.URL, pages, site.URL, fullFile)
+	fmt.Fprintf(&b, "Each link below leads to a page as Markdown. Every page of %s has this form at its URL with .md, or with the header Accept: text/markdown. %s in one file: %s/%s\n", site.URL, short.Count(pages, "page"), site.URL, fullFile)
 	return b.String()
 }
 
@@ -171,7 +171,7 @@ func (s *section) move(site About, files map[string]string) {
 			title = fmt.Sprintf("%s, part %d of %d", s.title, i+1, len(parts))
 		}
 		files[name] = fmt.Sprintf("# %s: %s\n\n> Part of %s/llms.txt\n\n%s\n", short.Line(site.Title), title, site.URL, strings.Join(part, "\n"))
-		s.add(fmt.Sprintf("- [%s](%s/%s): %d of %d pages", escape(title), site.URL, name, len(part), count))
+		s.add(fmt.Sprintf("- [%s](%s/%s): %d of %s", escape(title), site.URL, name, len(part), short.Count(count, "page")))
 	}
 }
 

@@ -18,7 +18,7 @@ func TestIndexListsPagesBySection(t *testing.T) {
 
 > Docs of Acme.
 
-Each link below leads to a page as Markdown. Every page of https://docs.acme.com has this form at its URL with .md, or with the header Accept: text/markdown. All 2 pages in one file: https://docs.acme.com/llms-full.txt
+Each link below leads to a page as Markdown. Every page of https://docs.acme.com has this form at its URL with .md, or with the header Accept: text/markdown. 2 pages in one file: https://docs.acme.com/llms-full.txt
 
 ## Pages
 
@@ -43,9 +43,9 @@ Each link below leads to a page as Markdown. Every page of https://docs.acme.com
 
 > Part of https://docs.acme.com/llms.txt
 
-- [Language fr](https://docs.acme.com/llms/language-fr.txt): 1 of 1 pages
+- [Language fr](https://docs.acme.com/llms/language-fr.txt): 1 of 1 page
 - [Language fr, in one file](https://docs.acme.com/llms-full/language-fr.txt)
-- [Version 1.x](https://docs.acme.com/llms/version-1-x.txt): 1 of 1 pages
+- [Version 1.x](https://docs.acme.com/llms/version-1-x.txt): 1 of 1 page
 - [Version 1.x, in one file](https://docs.acme.com/llms-full/version-1-x.txt)
 `,
 		"llms/language-fr.txt": `# Acme: Language fr

@@ -31,6 +31,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/handlers/site"
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 // LLMs is http.handlers.docs_llms. On the host of a site it serves what
@@ -414,7 +415,7 @@ func (l *LLMs) full(w http.ResponseWriter, r *http.Request, live *site.Site, nam
 		return nil
 	}
 	out := bufio.NewWriterSize(w, 32<<10) // what is written in small pieces is not compressed
-	fmt.Fprintf(out, "# %s\n\n> All %d pages. The list of them: %s/llms.txt\n\n", live.Title(), len(pages), base)
+	fmt.Fprintf(out, "# %s\n\n> %s. The list of them: %s/llms.txt\n\n", live.Title(), short.Count(len(pages), "page"), base)
 	for _, i := range pages {
 		md, err := live.Index.Markdown(now.Public[i], base, false)
 		if err != nil {

@@ -3,12 +3,21 @@
 package short
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
 // Line collapses white space, line ends included, to single spaces.
 func Line(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// Count is a number with what it counts, in the plural unless it is one.
+func Count(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + one + "s"
+}
 
 // Bytes returns at most the first n bytes, cut between two characters.
 func Bytes(s string, n int) string {

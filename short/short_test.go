@@ -34,3 +34,11 @@ func TestExcerptsEndBetweenWords(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestOneIsSingular(t *testing.T) {
+	for n, want := range map[int]string{0: "0 pages", 1: "1 page", 2: "2 pages"} {
+		if got := Count(n, "page"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

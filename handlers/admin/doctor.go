@@ -19,6 +19,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/meilisearch"
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 // Check is the result of one check of Doctor.
@@ -118,7 +119,7 @@ func (a API) checkSite(ctx context.Context, r *site.Site, c *checks) {
 		case s.Error != "" || s.Held != "":
 			c.add(what, errors.New(cmp.Or(s.Error, s.Held)), "", r.Remedy(st))
 		default:
-			c.add(what, nil, fmt.Sprintf("%d pages, %d sections, checked %s", s.Pages, s.Sections, s.Checked.Format(time.DateTime)), "")
+			c.add(what, nil, fmt.Sprintf("%s, %s, checked %s", short.Count(s.Pages, "page"), short.Count(s.Sections, "section"), s.Checked.Format(time.DateTime)), "")
 		}
 	}
 	switch {
@@ -132,7 +133,7 @@ func (a API) checkSite(ctx context.Context, r *site.Site, c *checks) {
 	case st.Pages == 0:
 		c.add(name+" index", errors.New("has no pages"), "", r.Remedy(st))
 	default:
-		c.add(name+" index", nil, fmt.Sprintf("%d pages, %d sections, checked %s", st.Pages, st.Sections, st.Checked.Format(time.DateTime)), "")
+		c.add(name+" index", nil, fmt.Sprintf("%s, %s, checked %s", short.Count(st.Pages, "page"), short.Count(st.Sections, "section"), st.Checked.Format(time.DateTime)), "")
 	}
 	checkPages(r, c)
 	sctx, cancel := context.WithTimeout(ctx, doctorTimeout)
@@ -146,7 +147,11 @@ func (a API) checkSite(ctx context.Context, r *site.Site, c *checks) {
 			"add 'self' to script-src and connect-src of that policy (and remove 'strict-dynamic'), or put a tag with its nonce into the pages; see the manual's page Widget")
 	}
 	for _, p := range st.Problems {
-		c.add(name+" page "+p.File, errors.New(p.Reason), "", "fix the page; the site is searched without it")
+		do := "fix the page; the site is searched without it"
+		if strings.HasPrefix(p.Reason, "permission denied") { // a page or a folder
+			do = "make it readable for the user that runs Caddy; the site is searched without it"
+		}
+		c.add(name+" page "+p.File, errors.New(p.Reason), "", do)
 	}
 	if e := st.Embeddings; e != nil && e.Error != "" {
 		c.add(name+" embeddings", errors.New(e.Error), "", "make the embedder reachable; search is keyword search until then")

@@ -2,6 +2,7 @@ package command
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/retrieval/eval"
 	"github.com/caddy-docs/caddy-docs/retrieval/links"
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 func checkCommand(t *target) *cobra.Command {
@@ -39,7 +41,7 @@ The exit status is 1 if a link is broken, for use in CI.`,
 				return err
 			}
 			if n := len(report.Broken); n > 0 {
-				return fmt.Errorf("%d broken links", n+report.More)
+				return errors.New(short.Count(n+report.More, "broken link"))
 			}
 			return nil
 		},
@@ -63,7 +65,7 @@ func printCheck(out io.Writer, r *links.Report) {
 	if r.More > 0 {
 		fmt.Fprintf(out, "and %d more\n", r.More)
 	}
-	fmt.Fprintf(out, "%d links of %d pages, %d broken\n", r.Links, r.Pages, len(r.Broken)+r.More)
+	fmt.Fprintf(out, "%s of %s, %d broken\n", short.Count(r.Links, "link"), short.Count(r.Pages, "page"), len(r.Broken)+r.More)
 	if r.NotChecked > 0 {
 		fmt.Fprintf(out, "%d targets could not be checked: this Caddy does not serve them, or they are locked\n", r.NotChecked)
 	}
@@ -72,7 +74,7 @@ func printCheck(out io.Writer, r *links.Report) {
 // checkResults are the broken links as an evaluation has results, and one that
 // passes.
 func checkResults(r *links.Report) []eval.Result {
-	results := []eval.Result{{Question: eval.Question{ID: "links", Question: fmt.Sprintf("%d links of %d pages", r.Links, r.Pages), Group: "links"}}}
+	results := []eval.Result{{Question: eval.Question{ID: "links", Question: short.Count(r.Links, "link") + " of " + short.Count(r.Pages, "page"), Group: "links"}}}
 	for _, b := range r.Broken {
 		results = append(results, eval.Result{Question: eval.Question{ID: b.Where(), Question: b.Href, Group: "links"}, Failures: []string{b.What()}})
 	}

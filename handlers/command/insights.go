@@ -234,7 +234,7 @@ stored as well.`,
 				return err
 			}
 			return show(cmd, t, http.MethodDelete, path("insights", args[0]), e, func(out io.Writer, done insights.Erased) {
-				fmt.Fprintf(out, "%d rows erased, and the texts of %d conversations\n", done.Rows, len(done.Threads))
+				fmt.Fprintf(out, "%s erased, and the texts of %s\n", short.Count(int(done.Rows), "row"), short.Count(len(done.Threads), "conversation"))
 			})
 		},
 	}

@@ -198,7 +198,7 @@ func stateOf(s retrieval.Status) string {
 	case !s.Ready:
 		return "building"
 	case s.ProblemCount > 0:
-		return fmt.Sprintf("ready, %d problems", s.ProblemCount)
+		return "ready, " + short.Count(s.ProblemCount, "problem")
 	}
 	return "ready"
 }

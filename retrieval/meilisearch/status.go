@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 // ServerStatus is the state of a server for a site.
@@ -140,7 +142,7 @@ func (s ServerStatus) String() string {
 		parts = append(parts, "up to date")
 	}
 	if s.Waiting > 0 {
-		parts = append(parts, fmt.Sprintf("%d tasks waiting", s.Waiting))
+		parts = append(parts, short.Count(s.Waiting, "task")+" waiting")
 	}
 	for _, ix := range s.Indexes {
 		parts = append(parts, fmt.Sprintf("%s %d of %d sections, %d with vectors", ix.UID, ix.Documents, ix.Wanted, ix.Embedded))
