@@ -35,7 +35,7 @@ func DecodeFeedback(body []byte) (*Feedback, error) {
 	var b struct {
 		ThreadID  string         `json:"threadId"`
 		MessageID string         `json:"messageId"`
-		Path      string         `json:"path"`
+		Path      *string        `json:"path"` // "" is the front page's
 		Rating    jsontext.Value `json:"rating"`
 		Reasons   []string       `json:"reasons"`
 		Comment   string         `json:"comment"`
@@ -43,7 +43,10 @@ func DecodeFeedback(body []byte) (*Feedback, error) {
 	if err := decode(body, &b, "rating"); err != nil {
 		return nil, err
 	}
-	f := &Feedback{ThreadID: b.ThreadID, MessageID: b.MessageID, Path: b.Path, Rating: text(b.Rating, 10), Reasons: b.Reasons, Comment: b.Comment}
+	f := &Feedback{ThreadID: b.ThreadID, MessageID: b.MessageID, Rating: text(b.Rating, 10), Reasons: b.Reasons, Comment: b.Comment}
+	if b.Path != nil {
+		f.Path = *b.Path
+	}
 	if len(f.Reasons) > maxReasons {
 		return nil, mustBe(fmt.Sprintf("reasons[%d]", maxReasons), fmt.Sprintf("left out: at most %d reasons are possible", maxReasons))
 	}
@@ -61,7 +64,7 @@ func DecodeFeedback(body []byte) (*Feedback, error) {
 		return nil, errorf("threadId", "threadId must be that of an earlier reply (letters, digits, - and _)")
 	case f.Rating != "up" && f.Rating != "down" && string(b.Rating) != "null" && string(b.Rating) != `""`:
 		return nil, mustBe("rating", `"up", "down" or null`)
-	case f.ThreadID == "" && f.Path == "":
+	case f.ThreadID == "" && b.Path == nil:
 		return nil, errorf("threadId", "threadId must be that of a reply, or path that of a page")
 	case f.ThreadID != "" && f.Path != "":
 		return nil, errorf("path", "path must be left out for feedback to a reply, or threadId for feedback to a page")
