@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/disk"
@@ -31,6 +32,7 @@ type markdownPages struct {
 	sources map[string]*markdownSource // by Document.Source
 	names   []string                   // of sources, in order
 	written *store.Recent[[]byte]
+	all     sync.Mutex // converts for one reader of all pages at a time: others keep a processor
 }
 
 type markdownSource struct {
@@ -106,6 +108,10 @@ func (p *markdownPages) read(d *retrieval.Document, base string, keep bool) ([]b
 		}
 		if !s.ingester.Made(d, data) { // whether the new text may be read is not known yet
 			return nil, fs.ErrNotExist
+		}
+		if !keep {
+			p.all.Lock()
+			defer p.all.Unlock()
 		}
 		if md, err = s.ingester.Markdown(d, data, base); err != nil {
 			return nil, err
