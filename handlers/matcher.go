@@ -9,6 +9,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/hosting"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 )
@@ -69,7 +70,7 @@ func (m *MatchAPI) MatchWithError(r *http.Request) (bool, error) {
 // second docs directive in the block.
 func (m *MatchAPI) elsewhere(r *http.Request, e endpoint) bool {
 	server, _ := r.Context().Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server)
-	return m.app.AwaitStart(r.Context()) && m.app.ServesAPI(server, reach.Hostname(r.Host), e.site)
+	return m.app.AwaitStart(r.Context()) && m.app.ServesAPI(server, hosting.Hostname(r.Host), e.site)
 }
 
 // reads reports whether a GET or HEAD is for the API and not for a page of that

@@ -165,7 +165,7 @@ func commandsShowExportAndErase(t *testing.T) {
 	if out, err := docs(t, "--address", address, "insights", "erase", "acme"); err == nil {
 		t.Errorf("erasing nothing: %s", out)
 	}
-	if out := run("insights", "erase", "acme", "--text", "ZEBRA"); !strings.Contains(out, "1 conversations") {
+	if out := run("insights", "erase", "acme", "--text", "ZEBRA"); !strings.Contains(out, "texts of 1 conversation") {
 		t.Errorf("%s", out)
 	}
 	if out := run("insights", "export", "acme"); strings.Contains(out, "zebra") {

@@ -21,15 +21,16 @@ const module = "github.com/caddy-docs/caddy-docs"
 var arrows = map[string][]string{
 	".":                     {"handlers", "handlers/admin", "handlers/app", "handlers/caddyfile", "handlers/command", "handlers/options", "handlers/ui"},
 	"cmd/caddy":             {"."},
-	"handlers":              {"access", "agents", "assistant", "assistant/reply", "assistant/thread", "contract", "encoding", "encoding/datastream", "encoding/uimessage", "handlers/app", "handlers/fallback", "handlers/observe", "handlers/options", "handlers/reach", "handlers/site", "insights", "retrieval", "short", "widget"},
-	"handlers/ui":           {"access", "assistant", "assistant/citation", "assistant/reply", "dashboard", "encoding", "handlers", "handlers/admin", "handlers/app", "handlers/fallback", "handlers/observe", "handlers/options", "handlers/reach", "handlers/site", "insights", "retrieval", "retrieval/language", "retrieval/links", "retrieval/moved", "widget"},
+	"handlers":              {"access", "agents", "assistant", "assistant/reply", "assistant/thread", "contract", "encoding", "encoding/datastream", "encoding/uimessage", "handlers/app", "handlers/fallback", "handlers/hosting", "handlers/observe", "handlers/options", "handlers/reach", "handlers/site", "insights", "retrieval", "short", "widget"},
+	"handlers/ui":           {"access", "assistant", "assistant/citation", "assistant/reply", "dashboard", "encoding", "handlers", "handlers/admin", "handlers/app", "handlers/fallback", "handlers/hosting", "handlers/observe", "handlers/options", "handlers/reach", "handlers/site", "insights", "retrieval", "retrieval/language", "retrieval/links", "retrieval/moved", "widget"},
 	"handlers/admin":        {"access", "assistant", "assistant/reply", "contract", "dashboard", "encoding", "encoding/uimessage", "handlers/app", "handlers/options", "handlers/reach", "handlers/site", "insights", "model", "retrieval", "retrieval/embedded", "retrieval/eval", "retrieval/links", "retrieval/meilisearch", "retrieval/moved", "short"},
-	"handlers/app":          {"access", "assistant", "dashboard", "handlers/observe", "handlers/options", "handlers/reach", "handlers/site", "insights", "model", "retrieval/meilisearch", "retrieval/source"},
-	"handlers/site":         {"access", "agents", "assistant", "assistant/reply", "assistant/thread", "encoding", "handlers/observe", "handlers/options", "handlers/reach", "insights", "model", "retrieval", "retrieval/disk", "retrieval/embedded", "retrieval/ingest", "retrieval/links", "retrieval/meilisearch", "retrieval/moved", "retrieval/openapi", "retrieval/source", "retrieval/words", "store"},
+	"handlers/app":          {"access", "assistant", "dashboard", "handlers/hosting", "handlers/observe", "handlers/options", "handlers/reach", "handlers/site", "insights", "model", "retrieval/meilisearch", "retrieval/source"},
+	"handlers/site":         {"access", "agents", "assistant", "assistant/reply", "assistant/thread", "encoding", "handlers/hosting", "handlers/observe", "handlers/options", "handlers/reach", "insights", "model", "retrieval", "retrieval/disk", "retrieval/embedded", "retrieval/ingest", "retrieval/links", "retrieval/meilisearch", "retrieval/moved", "retrieval/openapi", "retrieval/source", "retrieval/words", "store"},
 	"handlers/options":      {"access", "assistant", "handlers/observe", "insights", "insights/postgres", "insights/sqlite", "model", "retrieval", "retrieval/embedded", "retrieval/meilisearch", "retrieval/openapi", "retrieval/source"},
 	"handlers/fallback":     {},
+	"handlers/hosting":      {},
 	"handlers/observe":      {"assistant", "model"},
-	"handlers/reach":        {"retrieval", "retrieval/links"},
+	"handlers/reach":        {"handlers/hosting", "retrieval", "retrieval/links"},
 	"handlers/caddyfile":    {"access", "handlers", "handlers/options", "handlers/ui"},
 	"handlers/command":      {"access", "agents", "assistant", "assistant/reply", "contract", "dashboard", "encoding", "encoding/datastream", "encoding/uimessage", "handlers/admin", "handlers/app", "handlers/options", "insights", "model", "retrieval", "retrieval/eval", "retrieval/links", "retrieval/moved", "short"},
 	"agents":                {"short"},
@@ -66,7 +67,7 @@ var arrows = map[string][]string{
 
 // only says which packages may import one of these from outside.
 var only = map[string][]string{
-	"github.com/caddyserver/":               {".", "cmd/caddy", "handlers", "handlers/admin", "handlers/app", "handlers/caddyfile", "handlers/command", "handlers/fallback", "handlers/options", "handlers/reach", "handlers/site", "handlers/ui"},
+	"github.com/caddyserver/":               {".", "cmd/caddy", "handlers", "handlers/admin", "handlers/app", "handlers/caddyfile", "handlers/command", "handlers/fallback", "handlers/hosting", "handlers/options", "handlers/reach", "handlers/site", "handlers/ui"},
 	"go.uber.org/zap":                       {".", "cmd/caddy", "handlers", "handlers/admin", "handlers/app", "handlers/caddyfile", "handlers/command", "handlers/site", "handlers/ui"},
 	"github.com/mholt/caddy-ratelimit":      {"handlers", "handlers/caddyfile"},
 	"github.com/sashabaranov/go-openai":     {"model"},

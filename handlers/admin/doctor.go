@@ -178,7 +178,7 @@ func (a API) checkModel(ctx context.Context, c *checks) {
 // checkPages reports which of the site's pages clients can open.
 func checkPages(r *site.Site, c *checks) {
 	pages := r.Reach.Pages()
-	n, none, what := reach.CountOf(slices.Values(pages)), reach.NoneOpens(pages), "site "+r.Name+" pages"
+	n, none, what := reach.CountOf(pages), reach.NoneOpens(pages), "site "+r.Name+" pages"
 	switch p, exclude := reach.FirstNotServed(pages); {
 	case len(pages) == 0:
 	case r.Members != nil: // its sites have their own checks

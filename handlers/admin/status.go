@@ -108,7 +108,7 @@ func (a API) Status() Status {
 		st.MCP = a.MCP(r.Name)
 		if r.Index != nil {
 			st.Index = r.Index.Refresher.Status()
-			counts := r.Reach.Count()
+			counts := reach.CountOf(r.Reach.Pages())
 			st.Pages = &counts
 		}
 		s.Sites = append(s.Sites, st)

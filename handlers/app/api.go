@@ -17,6 +17,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/reverseproxy"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/rewrite"
 
+	"github.com/caddy-docs/caddy-docs/handlers/hosting"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 )
 
@@ -27,7 +28,7 @@ func (p *place) serves(r *live) bool {
 
 // takesHost reports whether the place is at a host.
 func (p *place) takesHost(host string) bool {
-	return len(p.hosts) == 0 || reach.MatchesHost(p.hosts, host)
+	return len(p.hosts) == 0 || hosting.MatchesHost(p.hosts, host)
 }
 
 // ServesAPI reports whether a route of a server names a site and takes the host.
@@ -60,7 +61,7 @@ func (a *App) MCP(site string) string {
 // base is the URL that the API of a site is below at this route, without a
 // host if none is known.
 func (p *place) base(h *caddyhttp.App, r *live) string {
-	if u, err := url.Parse(r.Config.URL); err == nil && u.Host != "" && p.takesHost(reach.Hostname(u.Host)) {
+	if u, err := url.Parse(r.Config.URL); err == nil && u.Host != "" && p.takesHost(hosting.Hostname(u.Host)) {
 		return u.Scheme + "://" + u.Host + p.prefix
 	}
 	return p.url(h) + p.prefix
@@ -118,7 +119,7 @@ func (f *routeSites) checkAPI(ctx context.Context, inside *reach.Routes, r *live
 		}
 		host := p.requestHost(r)
 		reached, status, to, err := inside.Post(ctx, p.server, host, path)
-		if swallows(to, host, path) && to.Hostname() != reach.Hostname(host) && p.takesHost(to.Hostname()) { // such as www
+		if swallows(to, host, path) && to.Hostname() != hosting.Hostname(host) && p.takesHost(to.Hostname()) { // such as www
 			reached, status, to, err = inside.Post(ctx, p.server, to.Host, path)
 		}
 		switch {
@@ -149,12 +150,12 @@ func (f *routeSites) checkAPI(ctx context.Context, inside *reach.Routes, r *live
 // changes only the scheme or the port is answered by a proxy in front.
 func swallows(to *url.URL, host, path string) bool {
 	return to != nil && strings.HasSuffix(strings.TrimSuffix(to.Path, "/"), path) &&
-		(to.Path != path || to.Hostname() != reach.Hostname(host))
+		(to.Path != path || to.Hostname() != hosting.Hostname(host))
 }
 
 // requestHost is the host of a request for a site's API.
 func (p *place) requestHost(r *live) string {
-	if u, err := url.Parse(r.Config.URL); err == nil && u.Host != "" && p.takesHost(reach.Hostname(u.Host)) {
+	if u, err := url.Parse(r.Config.URL); err == nil && u.Host != "" && p.takesHost(hosting.Hostname(u.Host)) {
 		return u.Host
 	}
 	return cmp.Or(p.sample(), "localhost")
@@ -247,7 +248,7 @@ func describe(route caddyhttp.Route) string {
 			}
 		}
 	}
-	parts = append(parts, reach.HostsOf(route)...)
+	parts = append(parts, hosting.HostsOf(route)...)
 	if len(parts) == 0 {
 		return ""
 	}

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/caddy-docs/caddy-docs/handlers/reach"
+	"github.com/caddy-docs/caddy-docs/handlers/hosting"
 	"github.com/caddy-docs/caddy-docs/handlers/site"
 )
 
@@ -100,7 +100,7 @@ func (g *registry) get(name string) *live { return g.sites()[name] }
 
 // at returns the sites whose URL has a host, or else the groups.
 func (g *registry) at(host string) (sites []*live) {
-	host = reach.Hostname(host)
+	host = hosting.Hostname(host)
 	var groups []*live
 	for _, r := range g.sites() {
 		switch {

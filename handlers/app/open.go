@@ -14,6 +14,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
+	"github.com/caddy-docs/caddy-docs/handlers/hosting"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/handlers/site"
@@ -169,11 +170,11 @@ func (a *App) announce(ctx context.Context, r *live, model *Model) {
 func (f *routeSites) findPages(r *live, o *reach.Options) {
 	u, err := url.Parse(r.Config.URL)
 	known := err == nil && u.Host != ""
-	if known && reach.ServerFor(o.HTTP, u) != nil {
+	if known && hosting.ServerFor(o.HTTP, u) != nil {
 		return // New finds it
 	}
 	serve := func(p *place) bool {
-		if p == nil || p.server == nil || known && len(p.hosts) > 0 || !reach.ServesPages(p.server, p.server.Routes, p.sample()) {
+		if p == nil || p.server == nil || known && len(p.hosts) > 0 || !hosting.ServesPages(p.server, p.server.Routes, p.sample()) {
 			return false
 		}
 		o.Server, o.Prefix = p.server, p.pages
@@ -192,7 +193,7 @@ func (f *routeSites) findPages(r *live, o *reach.Options) {
 	if serve(r.at) || slices.ContainsFunc(f.apiRoutes(r), serve) {
 		return
 	}
-	o.Named = !known || r.at != nil && r.at.takesHost(reach.Hostname(u.Host)) && len(r.at.hosts) > 0
+	o.Named = !known || r.at != nil && r.at.takesHost(hosting.Hostname(u.Host)) && len(r.at.hosts) > 0
 }
 
 // folderPlace returns a place where a file server has the folder of a site:

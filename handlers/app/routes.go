@@ -15,8 +15,8 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/rewrite"
 	"go.uber.org/zap"
 
+	"github.com/caddy-docs/caddy-docs/handlers/hosting"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
-	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/handlers/site"
 )
 
@@ -182,7 +182,7 @@ func (f *routeSites) walk(routes caddyhttp.RouteList, at place, invoked []string
 	for i, route := range routes {
 		here := at
 		here.trail = append(slices.Clip(at.trail), routes[:i+1])
-		if hosts := reach.HostsOf(route); hosts != nil {
+		if hosts := hosting.HostsOf(route); hosts != nil {
 			here.hosts = hosts
 		}
 		for _, handler := range route.Handlers {
@@ -196,7 +196,7 @@ func (f *routeSites) walk(routes caddyhttp.RouteList, at place, invoked []string
 					strip = "/" + strip
 				}
 				pages := here.pages
-				if reach.ServesPages(at.server, routes[i:], "") {
+				if hosting.ServesPages(at.server, routes[i:], "") {
 					pages += strip
 				}
 				here.prefix, here.pages = here.prefix+strip, pages
@@ -318,7 +318,7 @@ func (d *definedSite) others() (others []place) {
 			continue
 		}
 		p.hosts = hosts
-		if reach.ServesPages(p.server, p.server.Routes, p.sample()) {
+		if hosting.ServesPages(p.server, p.server.Routes, p.sample()) {
 			others = append(others, p)
 		}
 	}
@@ -379,7 +379,7 @@ func (p *place) url(h *caddyhttp.App) string {
 	if host == "" {
 		return ""
 	}
-	urls := reach.URLs(h, p.server, host)
+	urls := hosting.URLs(h, p.server, host)
 	if len(urls) == 0 || urls[0].Port() == "0" {
 		return ""
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/caddy-docs/caddy-docs/handlers/hosting"
 	"github.com/caddy-docs/caddy-docs/retrieval/links"
 )
 
@@ -92,7 +93,7 @@ func (rs *Routes) Post(ctx context.Context, server *caddyhttp.Server, host, path
 
 // Prepared returns a request like the one that Post sends, for trying matchers.
 func Prepared(ctx context.Context, server *caddyhttp.Server, host, path string) *http.Request {
-	in := &inside{server: server, scheme: scheme(server), host: hostHeader(host)}
+	in := &inside{server: server, scheme: hosting.Scheme(server), host: hosting.HostHeader(host)}
 	return in.request(ctx, http.MethodPost, &url.URL{Path: path}, stranger, &response{header: make(http.Header)})
 }
 

@@ -44,7 +44,7 @@ func (s *Gate) View() *View {
 	if v = s.view.Load(); s.isCurrent(v) {
 		return v
 	}
-	next := s.newView(s.Documents())
+	next := s.states.newView(s.Documents())
 	for _, m := range s.Members() {
 		next.members = append(next.members, member{m, m.Gate.View(), m.Documents()})
 	}

@@ -52,7 +52,7 @@ func TestAGroupShowsWhatItsSitesHave(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := closed.newView(own)
+	v := closed.states.newView(own)
 	v.pages["guide"] = &Page{Document: own[0], State: Locked}
 	closed.view.Store(v)
 	if members = []Member{{"docs", closed}}; shown() {

@@ -8,17 +8,15 @@ import (
 	"errors"
 	"hash/maphash"
 	"io"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
-	"golang.org/x/net/idna"
+
+	"github.com/caddy-docs/caddy-docs/handlers/hosting"
 )
 
 const (
@@ -167,9 +165,9 @@ func newInside(routes *Routes, server *caddyhttp.Server, host string) (*inside, 
 	if err != nil {
 		return nil, err
 	}
-	host = hostHeader(host)
+	host = hosting.HostHeader(host)
 	return &inside{
-		server: server, chain: chain, scheme: scheme(server), host: host, public: host,
+		server: server, chain: chain, scheme: hosting.Scheme(server), host: host, public: host,
 		background: []chan struct{}{make(chan struct{}, atOnce()), routes.background}, readers: []chan struct{}{make(chan struct{}, readersInsideAtOnce), routes.readers},
 	}, nil
 }
@@ -250,7 +248,7 @@ func (s *inside) follow(ctx context.Context, path string, c *reader, body *bytes
 		if err != nil {
 			return got, nil
 		}
-		if to := Hostname(next.Host); to != Hostname(s.host) && to != Hostname(s.public) {
+		if to := hosting.Hostname(next.Host); to != hosting.Hostname(s.host) && to != hosting.Hostname(s.public) {
 			got.elsewhere = next.Host
 			return got, nil
 		}
@@ -275,7 +273,7 @@ func (s *inside) request(ctx context.Context, method string, target *url.URL, c 
 		Header: header, Body: http.NoBody, RemoteAddr: c.remoteAddr, TLS: c.tls,
 	}).WithContext(ctx)
 	if s.scheme == "https" && r.TLS == nil {
-		r.TLS = &tls.ConnectionState{Version: tls.VersionTLS13, HandshakeComplete: true, ServerName: Hostname(s.host)}
+		r.TLS = &tls.ConnectionState{Version: tls.VersionTLS13, HandshakeComplete: true, ServerName: hosting.Hostname(s.host)}
 	}
 	return caddyhttp.PrepareRequest(r, caddy.NewReplacer(), w, s.server)
 }
@@ -352,35 +350,3 @@ func (w *response) ReadFrom(r io.Reader) (int64, error) {
 }
 
 var chunks = sync.Pool{New: func() any { return new([32 << 10]byte) }}
-
-// Hostname is the value of a Host header without a port, as clients send it and
-// Caddy's matchers have it: in ASCII and lower case.
-func Hostname(host string) string {
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
-	host = strings.Trim(host, "[]")
-	if ip, err := netip.ParseAddr(host); err == nil {
-		return ip.String()
-	}
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	if ascii, err := idna.Lookup.ToASCII(host); err == nil {
-		return ascii
-	}
-	if ascii, err := idna.ToASCII(host); err == nil { // with an underscore or a wildcard
-		return ascii
-	}
-	return host
-}
-
-// hostHeader is a Host header with the Hostname of a host and its port.
-func hostHeader(host string) string {
-	name := Hostname(host)
-	if _, port, err := net.SplitHostPort(host); err == nil {
-		return net.JoinHostPort(name, port)
-	}
-	if strings.Contains(name, ":") {
-		return "[" + name + "]"
-	}
-	return name
-}

@@ -2,7 +2,6 @@ package reach
 
 import (
 	"fmt"
-	"iter"
 	"net/http"
 	"net/url"
 	"path"
@@ -259,9 +258,9 @@ func (c Counts) String() string {
 }
 
 // CountOf counts pages by state.
-func CountOf(pages iter.Seq[Page]) Counts {
+func CountOf(pages []Page) Counts {
 	by := map[State]int{}
-	for p := range pages {
+	for _, p := range pages {
 		by[p.State]++
 	}
 	return Counts{by[Public], by[Locked], by[NotServed], by[Duplicate], by[Unknown]}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/caddy-docs/caddy-docs/handlers/hosting"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -135,6 +136,25 @@ func (v *View) IsPublic(d *retrieval.Document) bool {
 	return p.shows(d) && p.State == Public
 }
 
+// AnyLocked reports whether a page at one of the URLs is not public. A URL without
+// a page counts as locked.
+func (v *View) AnyLocked(urls []string) bool {
+	return !v.Elsewhere && slices.ContainsFunc(urls, func(u string) bool {
+		pages := v.at(u)
+		return len(pages) == 0 || slices.ContainsFunc(pages, (*Page).locked)
+	})
+}
+
+// HasLocked reports whether any page is not public.
+func (v *View) HasLocked() bool {
+	for _, p := range v.pages {
+		if p.locked() {
+			return true
+		}
+	}
+	return false
+}
+
 // Served returns a document as its page is served, nil if no reader gets it.
 func (v *View) Served(d *retrieval.Document) *retrieval.Document {
 	if p := v.pages[d.Page]; p.shows(d) && p.State == Duplicate {
@@ -207,9 +227,9 @@ func New(o Options) (*Gate, error) {
 	s.running, s.stop = context.WithCancel(context.Background())
 	server, host := o.Server, cmp.Or(o.Host, base.Host, "localhost")
 	if server == nil {
-		server, host = ServerFor(o.HTTP, base), base.Host
+		server, host = hosting.ServerFor(o.HTTP, base), base.Host
 	}
-	v := s.newView(nil)
+	v := s.states.newView(nil)
 	s.view.Store(v)
 	if s.Members != nil {
 		return s, nil
@@ -233,16 +253,11 @@ func New(o Options) (*Gate, error) {
 }
 
 // Pages returns the pages with their states, by URL.
-func (s *Gate) Pages() []Page {
-	return s.pagesOf(s.View(), s.Documents())
-}
+func (s *Gate) Pages() []Page { return s.View().sorted(s.Documents(), s.Open) }
 
-func (s *Gate) pagesOf(v *View, documents []*retrieval.Document) []Page {
-	return slices.SortedFunc(v.all(documents, s.Open), func(a, b Page) int { return strings.Compare(a.URL, b.URL) })
+func (v *View) sorted(documents []*retrieval.Document, open bool) []Page {
+	return slices.SortedFunc(v.all(documents, open), func(a, b Page) int { return strings.Compare(a.URL, b.URL) })
 }
-
-// Count counts the pages by state.
-func (s *Gate) Count() Counts { return CountOf(s.View().all(s.Documents(), s.Open)) }
 
 // all returns documents with their states. open is true if all are public by
 // the configuration.
@@ -265,15 +280,15 @@ func (v *View) all(documents []*retrieval.Document, open bool) iter.Seq[Page] {
 	}
 }
 
-func (s *Gate) newView(documents []*retrieval.Document) *View {
-	v := &View{Complete: true, found: &s.states.found, pages: make(map[string]*Page, len(documents)), documents: documents, replaced: make(chan struct{})}
+func (s *states) newView(documents []*retrieval.Document) *View {
+	v := &View{Complete: true, found: &s.found, pages: make(map[string]*Page, len(documents)), documents: documents, replaced: make(chan struct{})}
 	v.byURL = sync.OnceValue(v.pagesByURL)
 	return v
 }
 
 // publish makes the view of the states.
 func (s *Gate) publish(documents []*retrieval.Document) {
-	old, v := s.View(), s.newView(documents)
+	old, v := s.View(), s.states.newView(documents)
 	s.states.mu.Lock()
 	for _, d := range documents {
 		if p := s.states.pages[d.Page]; p.shows(d) && !p.again {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -22,6 +23,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	_ "github.com/caddyserver/caddy/v2/modules/standard"
 
+	"github.com/caddy-docs/caddy-docs/handlers/hosting"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -245,7 +247,7 @@ func TestASiteThatIsServedElsewhereIsPublic(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v := s.View(); !v.Elsewhere || !s.CanOpen(t.Context(), docs[0].Page, docs[0]) || s.AnyLocked([]string{"/gone"}) || !s.CanOpenAll(t.Context(), []string{"/gone"}) {
+		if v := s.View(); !v.Elsewhere || !s.CanOpen(t.Context(), docs[0].Page, docs[0]) || s.View().AnyLocked([]string{"/gone"}) || !s.CanOpenAll(t.Context(), []string{"/gone"}) {
 			t.Errorf("the view is %+v", v)
 		}
 	})
@@ -455,7 +457,7 @@ func TestAReaderFindsLockedMarkdownWhereItIsServed(t *testing.T) {
 				t.Errorf("%s is at %s, want %s", d.Page, url, want[d.Page])
 			}
 			quoted := []string{base + "/index.md", url}
-			if !s.AnyLocked(quoted) || !s.CanOpenAll(reader("good"), quoted) || s.CanOpenAll(reader("bad"), quoted) {
+			if !s.View().AnyLocked(quoted) || !s.CanOpenAll(reader("good"), quoted) || s.CanOpenAll(reader("bad"), quoted) {
 				t.Errorf("a turn that quotes %s is not for its readers alone", url)
 			}
 		}
@@ -465,7 +467,7 @@ func TestAReaderFindsLockedMarkdownWhereItIsServed(t *testing.T) {
 		}
 	}
 	gone := []string{base + "/gone"}
-	if !s.AnyLocked(gone) || s.CanOpenAll(reader("good"), gone) || s.AnyLocked([]string{base + "/index.md#x"}) {
+	if !s.View().AnyLocked(gone) || s.CanOpenAll(reader("good"), gone) || s.View().AnyLocked([]string{base + "/index.md#x"}) {
 		t.Error("a page that is not known counts as public, or one that is public as locked")
 	}
 	found := func() (pages []string) {
@@ -771,5 +773,22 @@ func BenchmarkATickWithoutAnythingToDo(b *testing.B) {
 		if !s.states.isSettled(docs, now) {
 			b.Fatal("a page is due")
 		}
+	}
+}
+
+func TestAServerIsFoundByTheHostOfAHandle(t *testing.T) {
+	for name, block := range map[string]string{
+		"in a handle":            "@docs host other.acme.com docs.acme.com\nhandle @docs {\n\treverse_proxy 127.0.0.1:1\n}",
+		"beside a general route": "@docs host docs.acme.com\nhandle @docs {\n\treverse_proxy 127.0.0.1:1\n}\nrespond ok",
+	} {
+		_, app := provision(t, "}\nhttp://:8080 {\n"+block)
+		at, _ := url.Parse("https://docs.acme.com")
+		if hosting.ServerFor(app, at) == nil {
+			t.Errorf("%s: no server is found", name)
+		}
+	}
+	_, app := provision(t, "respond ok\n}\nhttp://:8080 {\n@docs host other.acme.com\nhandle @docs {\n\treverse_proxy 127.0.0.1:1\n}")
+	if at, _ := url.Parse("https://docs.acme.com"); hosting.ServerFor(app, at) != nil {
+		t.Error("a server is found that has no pages there")
 	}
 }

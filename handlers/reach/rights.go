@@ -671,26 +671,6 @@ func (s *Gate) CanOpenAll(ctx context.Context, urls []string) bool {
 	return true
 }
 
-// AnyLocked reports whether a page at one of the URLs is not public. A URL without
-// a page counts as locked.
-func (s *Gate) AnyLocked(urls []string) bool {
-	v := s.View()
-	return !v.Elsewhere && slices.ContainsFunc(urls, func(u string) bool {
-		pages := v.at(u)
-		return len(pages) == 0 || slices.ContainsFunc(pages, (*Page).locked)
-	})
-}
-
-// HasLocked reports whether any page is not public.
-func (s *Gate) HasLocked() bool {
-	for _, p := range s.View().pages {
-		if p.locked() {
-			return true
-		}
-	}
-	return false
-}
-
 // Saw records that a page was just served to the reader of the context.
 func (s *Gate) Saw(ctx context.Context, d *retrieval.Document) {
 	visit := visitOf(ctx)

@@ -392,7 +392,7 @@ func TestNoPageIsLateSinceOthersAreAskedFor(t *testing.T) {
 		})
 		g.docs = changed(g.docs)
 		g.Update(t.Context())
-		if n := g.Count(); !n.AllPublic() || !g.View().Complete {
+		if n := CountOf(g.Pages()); !n.AllPublic() || !g.View().Complete {
 			t.Errorf("after the first pass: %s", n)
 		}
 	})
@@ -418,13 +418,13 @@ func TestPagesThatHangAreLeftForLater(t *testing.T) {
 		if n := asked.Load(); n < 51+giveUpAfter || n > 51+2*giveUpAfter {
 			t.Errorf("%d requests for 51 pages", n)
 		}
-		if n := g.Count(); n.Unknown != 51 || !g.View().Complete {
+		if n := CountOf(g.Pages()); n.Unknown != 51 || !g.View().Complete {
 			t.Errorf("after the first pass: %s", n)
 		}
 		hangs.Store(false)
 		time.Sleep(retryAfter)
 		g.Update(t.Context())
-		if n := g.Count(); !n.AllPublic() {
+		if n := CountOf(g.Pages()); !n.AllPublic() {
 			t.Errorf("when one of the pages has an answer again: %s", n)
 		}
 	})

@@ -424,14 +424,14 @@ func (s *Gate) report() {
 	if !v.Complete || len(v.pages) == 0 || !s.reported.CompareAndSwap(false, true) {
 		return
 	}
-	pages := s.pagesOf(v, v.documents) // the index may have others by now
+	pages := v.sorted(v.documents, s.Open) // the index may have others by now
 	if p := NoneOpens(pages); p != nil {
 		s.Log.Error("this Caddy serves the site, but none of its pages opens; search and assistant have nothing to show",
 			"pages", len(pages), "example", p.URL, "why", p.Why, "fix", waysOut, "see", "caddy docs doctor")
 		return
 	}
 	if p, exclude := FirstNotServed(pages); p != nil {
-		s.Log.Warn("some pages are left out because they are not served", "pages", CountOf(slices.Values(pages)).NotServed, "of", len(pages),
+		s.Log.Warn("some pages are left out because they are not served", "pages", CountOf(pages).NotServed, "of", len(pages),
 			"example", p.URL, "why", p.Why, "write", exclude)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 
 	"github.com/caddy-docs/caddy-docs/agents"
+	"github.com/caddy-docs/caddy-docs/handlers/hosting"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/moved"
@@ -222,7 +223,7 @@ func (s *Pages) named(u *url.URL) *retrieval.Document {
 		}
 		return cmp.Or(s.part(s.key(u), u), s.byPath[s.key(u)], s.byPath[s.key(&url.URL{Host: u.Host, Path: strings.TrimSuffix(u.Path, ".md")})])
 	}
-	if u.Host != "" && s.site.Host != "" && reach.Hostname(u.Host) != s.site.Host {
+	if u.Host != "" && s.site.Host != "" && hosting.Hostname(u.Host) != s.site.Host {
 		return nil
 	}
 	path := "/" + strings.TrimPrefix(u.Path, "/")

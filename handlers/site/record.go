@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/encoding"
+	"github.com/caddy-docs/caddy-docs/handlers/hosting"
 	"github.com/caddy-docs/caddy-docs/handlers/observe"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/insights"
@@ -157,7 +158,7 @@ func (r *Site) Missed(req *http.Request, former bool, m insights.Missing) {
 	m.Agent = insights.AgentOf(req.UserAgent())
 	if u, err := url.Parse(req.Referer()); err == nil && u.Host != "" {
 		m.From = u.Scheme + "://" + u.Host
-		if strings.EqualFold(u.Host, req.Host) || reach.Hostname(u.Host) == r.Host {
+		if strings.EqualFold(u.Host, req.Host) || hosting.Hostname(u.Host) == r.Host {
 			m.From = cmp.Or(u.Path, "/")
 		}
 	}

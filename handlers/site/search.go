@@ -114,7 +114,7 @@ func (r *Site) Results(ctx context.Context, q *encoding.Search) (results []encod
 // not all of its pages are known, a page behind any lock may be among them.
 func (r *Site) Sealed(ctx context.Context, t *thread.Turn) bool {
 	pages := t.Pages()
-	return t.Locked && !r.Reach.AnyLocked(pages) || t.More && r.Reach.HasLocked() || !r.Reach.CanOpenAll(ctx, pages)
+	return t.Locked && !r.Reach.View().AnyLocked(pages) || t.More && r.Reach.View().HasLocked() || !r.Reach.CanOpenAll(ctx, pages)
 }
 
 // A live site is what its assistant searches.

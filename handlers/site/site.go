@@ -19,6 +19,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/handlers/hosting"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/insights"
@@ -89,7 +90,7 @@ type Shared struct {
 func New(name string, config *options.Site, shared *Shared) *Site {
 	r := &Site{Name: name, Config: config, Shared: shared, Organization: cmp.Or(config.Organization, name), origin: access.OriginOf(config.URL)}
 	if u, err := url.Parse(config.URL); err == nil {
-		r.Host, r.Prefix = reach.Hostname(u.Host), strings.TrimSuffix(u.Path, "/")
+		r.Host, r.Prefix = hosting.Hostname(u.Host), strings.TrimSuffix(u.Path, "/")
 	}
 	return r
 }
@@ -134,11 +135,11 @@ func (r *Site) SetModel(model assistant.Model, o options.Answers) {
 // page of another site could otherwise reach a server in a private network by
 // its own domain name (DNS rebinding).
 func (r *Site) KnownHost(host string) bool {
-	host = reach.Hostname(host)
+	host = hosting.Hostname(host)
 	if _, err := netip.ParseAddr(host); err == nil || host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return true
 	}
-	return r.Host == host || reach.MatchesHost(r.Hosts, host)
+	return r.Host == host || hosting.MatchesHost(r.Hosts, host)
 }
 
 // OriginAllowed reports whether pages of an origin may use the site's API with

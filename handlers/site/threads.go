@@ -67,7 +67,7 @@ func (t *Threads) keep(ctx context.Context, r *Reply, res *assistant.Result) {
 	for i := range r.Earlier {
 		turn.Follow(&r.Earlier[i])
 	}
-	turn.Locked = turn.Locked || r.Site.Reach.AnyLocked(turn.Pages())
+	turn.Locked = turn.Locked || r.Site.Reach.View().AnyLocked(turn.Pages())
 	stored := make(chan struct{})
 	t.pending.RLock()
 	go func() {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/handlers"
 	"github.com/caddy-docs/caddy-docs/handlers/fallback"
+	"github.com/caddy-docs/caddy-docs/handlers/hosting"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/handlers/site"
@@ -127,8 +128,8 @@ func (m *missing) redirects() bool {
 	if err != nil {
 		return false
 	}
-	host := reach.Hostname(u.Host)
-	return host == "" || host == reach.Hostname(m.r.Host) || host == m.live.Host
+	host := hosting.Hostname(u.Host)
+	return host == "" || host == hosting.Hostname(m.r.Host) || host == m.live.Host
 }
 
 // reads reports whether the client reads a body, and prefers a type.

@@ -181,7 +181,7 @@ func (g *generation) relevance(p *parsedQuery, similar *similarity, page, sectio
 		}
 		// A part of an identifier counts in full where the identifier is.
 		best *= float64(w.share(&g.sections, section))
-		for _, e := range w.spanning {
+		for _, e := range slices.Concat(w.spanning...) {
 			_, counts := g.where(e.term, page, section)
 			best = max(best, counts*float64(e.weight))
 		}

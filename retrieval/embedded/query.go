@@ -78,10 +78,10 @@ type queryWord struct {
 	plain      bool // not an identifier in one piece
 	joined     bool // two words of the query, written as one
 	start, end int  // in the query, its bytes
-	// spanning are the terms of known words that this one is a part of, and whole
-	// those of an identifier among them.
-	spanning, whole []expansion
-
+	// spanning are the terms of each known word that this one is a part of, and
+	// whole those of an identifier among them.
+	spanning   [][]expansion
+	whole      []expansion
 	expansions []expansion
 	idf        float32 // of the word, that of a very rare one if it is unknown
 	trust      float32 // 1 for a known word, less for a corrected one
@@ -287,7 +287,7 @@ func (p *parsedQuery) findParts(text string) {
 		for j := range p.words {
 			x := &p.words[j]
 			if x.plain && w.start <= x.start && x.end <= w.end && x.end > 0 {
-				x.spanning = append(x.spanning, w.expansions...)
+				x.spanning = append(x.spanning, w.expansions)
 				if whole {
 					x.whole = w.expansions
 				}

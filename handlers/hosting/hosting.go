@@ -1,9 +1,12 @@
-package reach
+// Package hosting reads from a configuration which server has a host, and whether
+// it may serve pages there.
+package hosting
 
 import (
 	"cmp"
 	"maps"
 	"net"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -11,6 +14,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"golang.org/x/net/idna"
 )
 
 // ServerFor returns the server that serves pages at the host of a site's URL,
@@ -39,7 +43,7 @@ func ServerFor(h *caddyhttp.App, u *url.URL) (found *caddyhttp.Server) {
 			if named {
 				match = 4
 			}
-		case named && scheme(server) == want.Scheme:
+		case named && Scheme(server) == want.Scheme:
 			match = 2
 		case named:
 			match = 1
@@ -61,17 +65,17 @@ func URLs(h *caddyhttp.App, server *caddyhttp.Server, host string) (urls []url.U
 			continue
 		}
 		if a.IsUnixNetwork() {
-			urls = append(urls, hostURL(h, scheme(server), host, ""))
+			urls = append(urls, hostURL(h, Scheme(server), host, ""))
 		}
 		for port := uint64(a.StartPort); port <= uint64(a.EndPort); port++ {
-			urls = append(urls, hostURL(h, scheme(server), host, strconv.FormatUint(port, 10)))
+			urls = append(urls, hostURL(h, Scheme(server), host, strconv.FormatUint(port, 10)))
 		}
 	}
 	return urls
 }
 
-// scheme is the scheme of a server's URLs.
-func scheme(server *caddyhttp.Server) string {
+// Scheme is the scheme of a server's URLs.
+func Scheme(server *caddyhttp.Server) string {
 	if len(server.TLSConnPolicies) > 0 {
 		return "https"
 	}
@@ -167,4 +171,36 @@ var servesNone = map[string]bool{
 	"acme_server": true, "authentication": true, "copy_response_headers": true, "encode": true, "error": true, "headers": true,
 	"intercept": true, "log_append": true, "map": true, "metrics": true, "push": true, "rate_limit": true, "request_body": true,
 	"rewrite": true, "static_response": true, "templates": true, "tracing": true, "vars": true,
+}
+
+// Hostname is the value of a Host header without a port, as clients send it and
+// Caddy's matchers have it: in ASCII and lower case.
+func Hostname(host string) string {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	host = strings.Trim(host, "[]")
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.String()
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if ascii, err := idna.Lookup.ToASCII(host); err == nil {
+		return ascii
+	}
+	if ascii, err := idna.ToASCII(host); err == nil { // with an underscore or a wildcard
+		return ascii
+	}
+	return host
+}
+
+// HostHeader is a Host header with the Hostname of a host and its port.
+func HostHeader(host string) string {
+	name := Hostname(host)
+	if _, port, err := net.SplitHostPort(host); err == nil {
+		return net.JoinHostPort(name, port)
+	}
+	if strings.Contains(name, ":") {
+		return "[" + name + "]"
+	}
+	return name
 }

@@ -1,7 +1,6 @@
-package reach
+package hosting
 
 import (
-	"net/url"
 	"testing"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -43,22 +42,5 @@ func TestARouteIsForTheHostsOfAllItsMatchers(t *testing.T) {
 		if got := HostsOf(caddyhttp.Route{MatcherSets: c.sets}); len(got) != c.want || c.want == 0 && got != nil {
 			t.Errorf("%s: %q", name, got)
 		}
-	}
-}
-
-func TestAServerIsFoundByTheHostOfAHandle(t *testing.T) {
-	for name, block := range map[string]string{
-		"in a handle":            "@docs host other.acme.com docs.acme.com\nhandle @docs {\n\treverse_proxy 127.0.0.1:1\n}",
-		"beside a general route": "@docs host docs.acme.com\nhandle @docs {\n\treverse_proxy 127.0.0.1:1\n}\nrespond ok",
-	} {
-		_, app := provision(t, "}\nhttp://:8080 {\n"+block)
-		at, _ := url.Parse("https://docs.acme.com")
-		if ServerFor(app, at) == nil {
-			t.Errorf("%s: no server is found", name)
-		}
-	}
-	_, app := provision(t, "respond ok\n}\nhttp://:8080 {\n@docs host other.acme.com\nhandle @docs {\n\treverse_proxy 127.0.0.1:1\n}")
-	if at, _ := url.Parse("https://docs.acme.com"); ServerFor(app, at) != nil {
-		t.Error("a server is found that has no pages there")
 	}
 }
