@@ -7,6 +7,8 @@ package retrieval
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"slices"
 	"strings"
@@ -42,6 +44,8 @@ type Document struct {
 	// Folders of the page's path name its version or language where the
 	// configuration has other names: "v2" for 2.x, "br" for pt-BR.
 	Folders []string
+	// Bytes is the SumOf the file that the page was made of, 0 if it is not known.
+	Bytes uint64
 	// XDefault pages are those for readers whose language the site lacks
 	// (hreflang="x-default").
 	XDefault bool
@@ -71,6 +75,12 @@ type Document struct {
 	// the front page alone. The document of a Hit may be an outline: see
 	// Hit.Content. Index.Page returns the whole document.
 	Outline bool
+}
+
+// SumOf identifies the bytes of a file.
+func SumOf(data []byte) uint64 {
+	sum := sha256.Sum256(data)
+	return binary.BigEndian.Uint64(sum[:])
 }
 
 // OwnHash identifies a page's own content, see Hash.

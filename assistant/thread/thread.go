@@ -32,7 +32,7 @@ const (
 	maxTurns   = 50
 	maxBytes   = 256 << 10 // of JSON
 	maxSources = 50        // of a turn
-	maxGiven   = 100       // pages of a turn
+	maxGiven   = 300       // pages of a turn
 	maxSource  = 2000      // bytes of a URL
 
 	maxMessageID = 200 // bytes
@@ -69,8 +69,8 @@ type Turn struct {
 	Answer    string `json:"answer"`
 	// Sources are the URLs of the passages of the answer.
 	Sources []string `json:"sources,omitempty"`
-	// Given are the URLs of all pages that the answer may have a text of, also from
-	// the turns before. More is true if some of them are not stored.
+	// Given are the URLs of the pages behind locks that the answer may have a text
+	// of, also those of the turns before. More is true if some of them are not stored.
 	Given []string `json:"given,omitempty"`
 	More  bool     `json:"more,omitempty"`
 	// Locked is true if one of these pages was not public then.

@@ -520,6 +520,22 @@ func TestAPageIsPublicOnlyInEveryBlockOfItsSite(t *testing.T) {
 	}
 }
 
+// Where the first block has no pages, the other one's locks hold.
+func TestABlockWithTheAPIAloneDecidesNothing(t *testing.T) {
+	dir := privateFolder(t)
+	up := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	t.Cleanup(up.Close)
+	s := caddytest.Start(t, "", "http://assistant.acme.test:0 {\n\tdocs acme "+dir+"\n}\nhttp://docs.acme.test:0 {\n\tbasic_auth /internal/* {\n\t\treader "+readerHash+"\n\t}\n\tdocs acme "+dir+"\n\treverse_proxy "+strings.TrimPrefix(up.URL, "http://")+"\n}\n")
+	found := func(query string) bool {
+		return strings.Contains(string(s.Do(caddytest.Request{Path: caddytest.SearchPath, Host: "docs.acme.test", Body: `{"query":"` + query + `"}`}).Body), query)
+	}
+	caddytest.Until(t, "public pages are found", func() bool { return found("water") })
+	caddytest.AllAsked(t, "acme")
+	if found("zebrafish") {
+		t.Error("a stranger finds a locked page")
+	}
+}
+
 // However many locked pages a query matches, a search of a reader who opens
 // none of them asks for a few, 8 at a time.
 func TestASearchAsksForFewLockedPages(t *testing.T) {

@@ -268,9 +268,19 @@ func (f *routeSites) define(d *options.Definition, at place) {
 		f.errs = append(f.errs, fmt.Errorf("site %s is defined twice and differently, by %s and by %s; give one of them another name", d.Name, &old.place, &at))
 		return
 	}
-	old.places = append(old.places, at)
-	old.roots = union(old.roots, at.roots)
-	old.hosts = union(old.hosts, at.hosts)
+	roots, hosts := old.roots, old.hosts
+	if !old.places[0].servesPages() && at.servesPages() { // which says where the pages are
+		old.places, old.place = slices.Insert(old.places, 0, at), at
+	} else {
+		old.places = append(old.places, at)
+	}
+	old.roots = union(union(nil, old.places[0].roots), union(roots, at.roots))
+	old.hosts = union(union(nil, old.places[0].hosts), union(hosts, at.hosts))
+}
+
+// servesPages reports whether pages may be served at the place, not the API alone.
+func (p *place) servesPages() bool {
+	return hosting.ServesPages(p.server, p.server.Routes, p.sample())
 }
 
 // union returns the values of both lists, each once.
@@ -318,7 +328,7 @@ func (d *definedSite) others() (others []place) {
 			continue
 		}
 		p.hosts = hosts
-		if hosting.ServesPages(p.server, p.server.Routes, p.sample()) {
+		if p.servesPages() {
 			others = append(others, p)
 		}
 	}

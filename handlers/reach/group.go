@@ -76,7 +76,7 @@ func (v *View) join() {
 		bySite[d.Source] = append(bySite[d.Source], d)
 	}
 	for _, m := range v.members {
-		v.Complete = v.Complete && m.view.Complete
+		v.Complete = v.Complete && (m.view.Complete || len(m.documents) == 0)
 		own := make(map[string]*retrieval.Document, len(m.documents))
 		for _, d := range m.documents {
 			own[d.Page] = d

@@ -145,6 +145,16 @@ func (v *View) AnyLocked(urls []string) bool {
 	})
 }
 
+// Locked returns the URLs of pages that are not public.
+func (v *View) Locked(urls []string) (locked []string) {
+	for _, u := range urls {
+		if !v.Elsewhere && slices.ContainsFunc(v.at(u), (*Page).locked) {
+			locked = append(locked, u)
+		}
+	}
+	return locked
+}
+
 // HasLocked reports whether any page is not public.
 func (v *View) HasLocked() bool {
 	for _, p := range v.pages {

@@ -792,3 +792,45 @@ func TestAServerIsFoundByTheHostOfAHandle(t *testing.T) {
 		t.Error("a server is found that has no pages there")
 	}
 }
+
+// A second block that is down for a moment closes no page that was proven.
+func TestABlockWithoutAnAnswerClosesNothing(t *testing.T) {
+	root := write(t, "index.html", "a.html")
+	block := "root * " + root + "\nfile_server\n}\nhttp://other.acme.com:8080 {\n@down file {\nroot " + root + "\ntry_files /down.flag\n}\nrespond @down 503\nroot * " + root + "\nfile_server"
+	ctx, app := provision(t, block)
+	docs := documents(base, "index.html", "a.html")
+	at, _ := url.Parse("http://other.acme.com:8080")
+	s, err := New(Options{
+		Routes: NewRoutes(ctx), HTTP: app, URL: base, Documents: func() []*retrieval.Document { return docs }, File: fileOf(block), Log: discard,
+		Also: []Place{{hosting.ServerFor(app, at), at.Host, ""}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settle(t, s)
+	for _, down := range []bool{false, true} {
+		if down {
+			if err := os.WriteFile(filepath.Join(root, "down.flag"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s.expire()
+			s.Update(t.Context())
+		}
+		for _, p := range s.Pages() {
+			if p.State != Public {
+				t.Errorf("down %t: %s is %s: %s", down, p.URL, p.State, p.Why)
+			}
+		}
+	}
+}
+
+func TestAGroupIsCompleteWithAMemberWithoutPages(t *testing.T) {
+	block := "root * " + write(t, "index.html") + "\nfile_server"
+	full, empty := site(t, block, documents(base, "index.html")), site(t, block, nil)
+	docs := documents(base, "index.html")
+	docs[0].Page, docs[0].Source = In("x", ""), "x"
+	g, err := New(Options{Routes: full.Routes, Documents: func() []*retrieval.Document { return docs }, Members: func() []Member { return []Member{{"x", full}, {"y", empty}} }, Log: discard})
+	if err != nil || !g.View().Complete {
+		t.Errorf("it is not complete: %v", err)
+	}
+}

@@ -3,6 +3,7 @@ package reach
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"net/http"
 	"path"
@@ -419,18 +420,24 @@ func (s *Gate) find(ctx context.Context, who *reader, d *retrieval.Document, pat
 }
 
 // refusedAlso asks for a page that opens at a path, at the other places that serve
-// the site. It returns the first answer that is not the page, nil if there is none.
+// the site. It returns the first answer that is not the page, nil if there is none,
+// and an error without an answer, or with one that says nothing.
 func (s *Gate) refusedAlso(ctx context.Context, slots []chan struct{}, patience time.Duration, who *reader, d *retrieval.Document, path string, proof bool) (refusal *answer, err error) {
 	below := strings.TrimPrefix(path, strings.TrimSuffix(unescape(s.root()), "/"))
 	for i, in := range s.also {
 		at := escape(s.Also[i].Prefix + below)
 		w := &walls{look: func(path string, use func(answer)) error { return in.ask(ctx, slots, insideTimeout, path, who, use) }}
+		var unknown error
 		err = in.ask(ctx, slots, patience, at, who, func(a answer) {
-			if state, _ := judge(a); state != Public || proof && s.proves(ctx, a, d, w, at, true) != Public {
+			switch state, why := judge(a); {
+			case state == Unknown:
+				unknown = errors.New(why)
+			case state != Public || proof && s.proves(ctx, a, d, w, at, true) != Public:
 				a.body = nil
 				refusal = &a
 			}
 		})
+		err = cmp.Or(err, unknown)
 		if refusal != nil || err != nil {
 			return refusal, err
 		}

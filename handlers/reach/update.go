@@ -248,7 +248,7 @@ func (s *Gate) look(ctx context.Context, d *retrieval.Document, known *Page, w *
 			if state, why = judge(a); state == Public && a.hash != proof {
 				was := known.shows(d) && known.State == Public
 				if state = s.proves(ctx, a, d, w, candidate, was); state == Unknown {
-					why = "has changed since it was indexed"
+					why = changedText
 				} else if state == Locked {
 					why = otherText
 				}
@@ -273,7 +273,7 @@ func (s *Gate) look(ctx context.Context, d *retrieval.Document, known *Page, w *
 			}
 			p.failures = failures + 1
 			p.due = time.Now().Add(min(retryAfter<<min(failures, 10), maxAge))
-			if p.failures >= 3 && s.reportedFailing.CompareAndSwap(false, true) {
+			if p.failures >= 3 && why != changedText && s.reportedFailing.CompareAndSwap(false, true) {
 				s.Log.Warn("a page gives no answer; it is not shown until it does", "url", p.URL, "state", p.State, "why", why, "requests", p.failures, "see", "caddy docs pages")
 			}
 			return p, err == nil
@@ -307,6 +307,9 @@ func (s *Gate) look(ctx context.Context, d *retrieval.Document, known *Page, w *
 	}
 	return p, true
 }
+
+// changedText is the reason for the state of a page whose new text is not in the index yet.
+const changedText = "has changed since it was indexed"
 
 // proves returns Public if an answer has a page's own text, else Locked. It returns
 // Unknown if the page's file has changed since it was indexed, unless the document

@@ -117,7 +117,7 @@ func (r *Site) SetModel(model assistant.Model, o options.Answers) {
 			if d := r.Pages().Named(address); d != nil {
 				return d.Page, true
 			}
-			return "", false
+			return address, true // of no page, as that of a page that the reader can't open
 		}
 	}
 	r.quoting = &assistant.Assistant{Site: settings, Search: r, Log: r.Slog}

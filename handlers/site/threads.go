@@ -58,7 +58,7 @@ func NewThreads(in store.Store, ttl time.Duration, log *slog.Logger) *Threads {
 // takes longer does not keep the client's stream open: within this process
 // the next question waits for the turn.
 func (t *Threads) keep(ctx context.Context, r *Reply, res *assistant.Result) {
-	outcome := r.outcome()
+	outcome, view := r.outcome(), r.Site.Reach.View()
 	turn := thread.Turn{
 		At: time.Now(), Question: res.Question, MessageID: r.QuestionID, Answer: res.Answer, Sources: res.Sources,
 		Answered: res.Answered, Model: res.Model, Partial: outcome != "answered" && outcome != "extractive",
@@ -67,7 +67,8 @@ func (t *Threads) keep(ctx context.Context, r *Reply, res *assistant.Result) {
 	for i := range r.Earlier {
 		turn.Follow(&r.Earlier[i])
 	}
-	turn.Locked = turn.Locked || r.Site.Reach.View().AnyLocked(turn.Pages())
+	turn.Given = view.Locked(turn.Given)
+	turn.Locked = turn.Locked || view.AnyLocked(turn.Pages())
 	stored := make(chan struct{})
 	t.pending.RLock()
 	go func() {
