@@ -525,7 +525,8 @@ func TestABlockWithTheAPIAloneDecidesNothing(t *testing.T) {
 	dir := privateFolder(t)
 	up := httptest.NewServer(http.FileServer(http.Dir(dir)))
 	t.Cleanup(up.Close)
-	s := caddytest.Start(t, "", "http://assistant.acme.test:0 {\n\tdocs acme "+dir+"\n}\nhttp://docs.acme.test:0 {\n\tbasic_auth /internal/* {\n\t\treader "+readerHash+"\n\t}\n\tdocs acme "+dir+"\n\treverse_proxy "+strings.TrimPrefix(up.URL, "http://")+"\n}\n")
+	port := fmt.Sprint(caddytest.FreePort(t)) // one that the URL of a block can name
+	s := caddytest.Start(t, "", "http://assistant.acme.test:"+port+" {\n\tdocs acme "+dir+"\n}\nhttp://docs.acme.test:"+port+" {\n\tbasic_auth /internal/* {\n\t\treader "+readerHash+"\n\t}\n\tdocs acme "+dir+"\n\treverse_proxy "+strings.TrimPrefix(up.URL, "http://")+"\n}\n")
 	found := func(query string) bool {
 		return strings.Contains(string(s.Do(caddytest.Request{Path: caddytest.SearchPath, Host: "docs.acme.test", Body: `{"query":"` + query + `"}`}).Body), query)
 	}
