@@ -89,9 +89,9 @@ type Settings struct {
 	Name, Title string
 	// URL is the site's own, "" if unknown.
 	URL string
-	// PageAt names the page at a URL or path, for a group of sites; ok is false if
-	// there is none. Nil: the pages are below URL.
-	PageAt func(address string) (page string, ok bool)
+	// PageAt names the page at a URL or path, for a group of sites; where there is
+	// none, it returns a name of none. Nil: the pages are below URL.
+	PageAt func(address string) (page string)
 	// Instructions are the operator's additions to the prompt.
 	Instructions string
 	SupportURL   string
@@ -115,7 +115,7 @@ type Settings struct {
 
 func (s *Settings) pageAt(address string) (page string, ok bool) {
 	if s.PageAt != nil {
-		return s.PageAt(address)
+		return s.PageAt(address), true
 	}
 	return citation.PageName(address, s.URL)
 }

@@ -44,8 +44,8 @@ type Document struct {
 	// Folders of the page's path name its version or language where the
 	// configuration has other names: "v2" for 2.x, "br" for pt-BR.
 	Folders []string
-	// Bytes is the SumOf the file that the page was made of, 0 if it is not known.
-	Bytes uint64
+	// FileSum is the SumOf the file that the page was made of, 0 if it is not known.
+	FileSum uint64
 	// XDefault pages are those for readers whose language the site lacks
 	// (hreflang="x-default").
 	XDefault bool

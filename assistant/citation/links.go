@@ -24,9 +24,9 @@ type Rules struct {
 	Current *retrieval.Document
 	// Passages are what the answer may rest on.
 	Passages []Passage
-	// PageAt names the page at a URL or path, where the pages are on several hosts;
-	// ok is false if there is none. Nil: PageName, below URL.
-	PageAt func(address string) (name string, ok bool)
+	// PageAt names the page at a URL or path, where the pages are on several hosts.
+	// Nil: PageName, below URL.
+	PageAt func(address string) (name string)
 	// Page returns another page by its name (see PageName), nil if there is
 	// none. It is called for at most 100 names an answer.
 	Page func(name string) *retrieval.Document
@@ -174,7 +174,7 @@ func (c *Checker) page(u *url.URL) *retrieval.Document {
 func (c *Checker) lookup(u *url.URL) *retrieval.Document {
 	name, ok := "", false
 	if c.site.PageAt != nil {
-		name, ok = c.site.PageAt((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, Fragment: u.Fragment}).String())
+		name, ok = c.site.PageAt((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, Fragment: u.Fragment}).String()), true
 	} else if u.Host == "" || c.site.isOwnHost(u.Host) {
 		name, ok = PageName((&url.URL{Path: u.Path}).String(), c.site.URL)
 	}

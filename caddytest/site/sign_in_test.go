@@ -84,17 +84,31 @@ func startHandbook(t *testing.T, issuer, more string) *caddytest.Server {
 	return s
 }
 
-// A person skips forward_auth, which deletes the headers that it copies: locks see
-// none by which a client says who it is, but where the connection comes from.
-func TestAPersonsLocksSeeNoOtherHeadersOfTheClient(t *testing.T) {
+// signingProvider starts an identity provider, whose tokens are signed with a key k. It
+// is down for requests that up, if not nil, refuses.
+func signingProvider(t *testing.T, up func(*http.Request) bool) (*httptest.Server, *ecdsa.PrivateKey) {
+	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	provider := &oidctest.Server{PublicKeys: []oidctest.PublicKey{{PublicKey: key.Public(), KeyID: "k", Algorithm: oidc.ES256}}}
-	idp := httptest.NewServer(provider)
+	idp := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if up != nil && !up(r) {
+			http.Error(w, "maintenance", http.StatusBadGateway)
+			return
+		}
+		provider.ServeHTTP(w, r)
+	}))
 	t.Cleanup(idp.Close)
 	provider.SetIssuer(idp.URL)
+	return idp, key
+}
+
+// A person skips forward_auth, which deletes the headers that it copies: locks see
+// none by which a client says who it is, but where the connection comes from.
+func TestAPersonsLocksSeeNoOtherHeadersOfTheClient(t *testing.T) {
+	idp, key := signingProvider(t, nil)
 	login := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "sign in", http.StatusUnauthorized) }))
 	t.Cleanup(login.Close)
 	for header, test := range map[string]struct{ lock, value string }{
@@ -162,21 +176,8 @@ func TestTheDoctorFindsLocksThatBelieveHeadersOfStrangers(t *testing.T) {
 // While the provider's keys can't be fetched, a right token is no error of the
 // client's, and opens nothing.
 func TestWithoutTheProvidersKeysNoPageOpens(t *testing.T) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	provider := &oidctest.Server{PublicKeys: []oidctest.PublicKey{{PublicKey: key.Public(), KeyID: "k", Algorithm: oidc.ES256}}}
 	var there atomic.Bool
-	idp := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/.well-known/openid-configuration" || there.Load() {
-			provider.ServeHTTP(w, r)
-			return
-		}
-		http.Error(w, "maintenance", http.StatusBadGateway)
-	}))
-	t.Cleanup(idp.Close)
-	provider.SetIssuer(idp.URL)
+	idp, key := signingProvider(t, func(r *http.Request) bool { return r.URL.Path == "/.well-known/openid-configuration" || there.Load() })
 	s := startHandbook(t, idp.URL, "")
 	claims, _ := json.Marshal(map[string]any{
 		"iss": idp.URL, "aud": s.Base + "/mcp", "sub": "mia", "exp": time.Now().Add(time.Hour).Unix(), "preferred_username": "mia", "groups": []string{"staff"},
@@ -306,14 +307,7 @@ func askHandbook(s *caddytest.Server, path, token string, header map[string]stri
 }
 
 func TestOnlyAPersonsTokenOpensWhatThePersonMayRead(t *testing.T) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	provider := &oidctest.Server{PublicKeys: []oidctest.PublicKey{{PublicKey: key.Public(), KeyID: "k", Algorithm: oidc.ES256}}}
-	idp := httptest.NewServer(provider)
-	t.Cleanup(idp.Close)
-	provider.SetIssuer(idp.URL)
+	idp, key := signingProvider(t, nil)
 	s := startHandbook(t, idp.URL, "")
 	token := func(user string, groups ...string) string {
 		claims, _ := json.Marshal(map[string]any{

@@ -174,7 +174,7 @@ func (f *routeSites) findPages(r *live, o *reach.Options) {
 		return // New finds it
 	}
 	serve := func(p *place) bool {
-		if p == nil || p.server == nil || known && len(p.hosts) > 0 || !hosting.ServesPages(p.server, p.server.Routes, p.sample()) {
+		if p == nil || p.server == nil || known && len(p.hosts) > 0 || !p.servesPages() {
 			return false
 		}
 		o.Server, o.Prefix = p.server, p.pages

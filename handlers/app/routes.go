@@ -274,8 +274,8 @@ func (f *routeSites) define(d *options.Definition, at place) {
 	} else {
 		old.places = append(old.places, at)
 	}
-	old.roots = union(union(nil, old.places[0].roots), union(roots, at.roots))
-	old.hosts = union(union(nil, old.places[0].hosts), union(hosts, at.hosts))
+	old.roots = union(old.places[0].roots, union(roots, at.roots))
+	old.hosts = union(old.places[0].hosts, union(hosts, at.hosts))
 }
 
 // servesPages reports whether pages may be served at the place, not the API alone.

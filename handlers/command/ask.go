@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/encoding"
 )
 
 func askCommand(t *target) *cobra.Command {
@@ -27,8 +28,8 @@ end. The question is stored in no thread. With --show-prompt the command answers
 nothing: it shows the query, the passages that are found with their scores and
 tokens, and the prompt that the model would get.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if passages < 1 || passages > 50 {
-				return fmt.Errorf("--passages is %d, and must be from 1 to 50", passages)
+			if passages < 1 || passages > encoding.MaxPageSize {
+				return fmt.Errorf("--passages is %d, and must be from 1 to %d", passages, encoding.MaxPageSize)
 			}
 			body := question(args[1], current, passages)
 			if prompt {

@@ -21,8 +21,8 @@ func searchCommand(t *target) *cobra.Command {
 		Use: `search SITE "query"`, Short: "Searches a site as the search endpoint does", Args: takes(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
-			case size < 1 || size > 50:
-				return fmt.Errorf("--size is %d, and must be from 1 to 50", size)
+			case size < 1 || size > encoding.MaxHits:
+				return fmt.Errorf("--size is %d, and must be from 1 to %d", size, encoding.MaxHits)
 			case !(threshold >= 0 && threshold <= 1):
 				return fmt.Errorf("--threshold is %v, and must be from 0 to 1", threshold)
 			}

@@ -311,7 +311,7 @@ func (c *Index) ReadPage(d *retrieval.Document) (data []byte, made bool, err err
 		return nil, false, fs.ErrNotExist
 	}
 	data, err = s.folder.ReadPage(d.File)
-	return data, err == nil && (d.Bytes == 0 || d.Bytes == retrieval.SumOf(data)), err
+	return data, err == nil && (d.FileSum == 0 || d.FileSum == retrieval.SumOf(data)), err
 }
 
 // Embeddings counts the queries for which an embedder, or one in the

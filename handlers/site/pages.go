@@ -289,8 +289,7 @@ func (r *Site) CanOpen(ctx context.Context, name string, d *retrieval.Document) 
 // no pages.
 func (r *Site) Known() bool {
 	st := r.Index.Refresher.Status()
-	none := len(r.Index.Documents()) == 0 && st.ProblemCount == 0 && st.Error == ""
-	return st.Ready && (none || r.Reach.View().Complete)
+	return st.Ready && (r.Reach.View().Complete || st.ProblemCount == 0 && st.Error == "" && len(r.Index.Documents()) == 0)
 }
 
 // HasFile reports whether a folder of the site has a file at a path of the site.

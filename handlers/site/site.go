@@ -113,11 +113,11 @@ func (r *Site) SetModel(model assistant.Model, o options.Answers) {
 		Suggestions: s.Suggestions, SuggestionsFence: s.SuggestionsFence, StarterQuestions: s.StarterQuestions,
 	}
 	if r.Members != nil {
-		settings.PageAt = func(address string) (string, bool) {
+		settings.PageAt = func(address string) string {
 			if d := r.Pages().Named(address); d != nil {
-				return d.Page, true
+				return d.Page
 			}
-			return address, true // of no page, as that of a page that the reader can't open
+			return address // of no page, as that of a page that the reader can't open
 		}
 	}
 	r.quoting = &assistant.Assistant{Site: settings, Search: r, Log: r.Slog}

@@ -162,7 +162,7 @@ func (in *Ingester) Document(file string, data []byte) (*retrieval.Document, []s
 // site is the URL of the site if the configuration has none.
 func (in *Ingester) document(file string, data []byte, site *url.URL) (doc *retrieval.Document, r *reading, warnings []string, err error) {
 	f := formatOf(file)
-	doc = &retrieval.Document{File: file, Page: in.Page(file), Hash: in.hash(file, in.repeated.Load().sum, data), Bytes: retrieval.SumOf(data)}
+	doc = &retrieval.Document{File: file, Page: in.Page(file), Hash: in.hash(file, in.repeated.Load().sum, data), FileSum: retrieval.SumOf(data)}
 	if u, ok := absolute(file); ok {
 		doc.URL = u.String()
 		f = formatHTML
