@@ -26,8 +26,10 @@ const (
 	// number of cores, and backgroundAtOnce those of all sites together;
 	// readersInsideAtOnce and readersAtOnce do so for requests on behalf of
 	// readers. So a site whose locks hang leaves slots to the readers of others.
+	// frontAtOnce bounds those for a site's front page, which don't wait for locks.
 	insideAtOnce, backgroundAtOnce     = 16, 64
 	readersInsideAtOnce, readersAtOnce = 32, 64
+	frontAtOnce                        = 8
 	// maxRedirects are followed on the same host.
 	maxRedirects = 5
 	// maxKept is how much of a body is kept, to look for a page's text in it, and
@@ -147,8 +149,9 @@ type inside struct {
 	host   string // with port, as clients send it
 	public string // that of the site's URL; a proxy may send another one here
 	// background are the slots of requests in the background, the site's and those
-	// of all sites, and readers those on behalf of readers.
-	background, readers []chan struct{}
+	// of all sites, readers those on behalf of readers, and front those for the
+	// front page.
+	background, readers, front []chan struct{}
 }
 
 // seed makes the hashes of bodies.
@@ -169,6 +172,7 @@ func newInside(routes *Routes, server *caddyhttp.Server, host string) (*inside, 
 	return &inside{
 		server: server, chain: chain, scheme: hosting.Scheme(server), host: host, public: host,
 		background: []chan struct{}{make(chan struct{}, atOnce()), routes.background}, readers: []chan struct{}{make(chan struct{}, readersInsideAtOnce), routes.readers},
+		front: []chan struct{}{make(chan struct{}, frontAtOnce)},
 	}, nil
 }
 

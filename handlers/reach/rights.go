@@ -706,7 +706,7 @@ func (s *Gate) askFront(ctx context.Context) (refusal func() int) {
 	}
 	r := s.readers.rights(s, visit)
 	c := r.check("front", func(ctx context.Context, c *check) {
-		c.err = s.inside.ask(ctx, s.inside.readers, checkPatience, escape(front.path), r.who, func(a answer) {
+		c.err = s.inside.ask(ctx, s.inside.front, checkPatience, escape(front.path), r.who, func(a answer) {
 			status := 0
 			switch state, _ := judge(a); {
 			case a.status == statusAborted:

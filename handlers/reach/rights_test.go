@@ -511,6 +511,17 @@ func TestARefusedClientStaysRefusedWithOtherHeaders(t *testing.T) {
 	})
 }
 
+// The front page is asked for while requests for locked pages take all slots.
+func TestLocksThatHangLeaveSlotsToTheFrontPage(t *testing.T) {
+	g := newBehindGate(t, []string{"locked/start.html"}, func(_, cookie string) bool { return cookie != "denied" })
+	for range readersInsideAtOnce {
+		g.inside.readers[0] <- struct{}{}
+	}
+	if status := g.Refuses(readerWith(t, "denied")); status != http.StatusForbidden {
+		t.Errorf("the client is refused with %d", status)
+	}
+}
+
 // Locks that hang close no public page, except to those who were refused before.
 func TestPublicPagesOpenWhileLocksHang(t *testing.T) {
 	g := newBehindGate(t, []string{"locked/start.html", "locked/plan.html"}, func(path, cookie string) bool {
