@@ -130,6 +130,18 @@ func Write(t testing.TB, dir string, files map[string]string) {
 	}
 }
 
+// Socket returns a path for a Unix socket, which may have about 100 bytes: those of
+// TempDir have the name of the test.
+func Socket(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return filepath.Join(dir, "s")
+}
+
 // ReadFile returns the content of a file.
 func ReadFile(t testing.TB, file string) string {
 	t.Helper()

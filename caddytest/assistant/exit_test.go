@@ -26,7 +26,7 @@ import (
 // acmeProcess is a Caddy in a separate process that serves acme.
 type acmeProcess struct {
 	*caddytest.Process
-	root               string
+	root, socket       string
 	port               int
 	stopTimeout, grace time.Duration
 }
@@ -36,7 +36,7 @@ func (r *acmeProcess) config(t *testing.T, dir, docs, site string) []byte {
 	t.Helper()
 	caddyfile := caddytest.Global(dir, docs) + fmt.Sprintf("http://localhost:%d {\n\tdocs acme %s {\n%s\n}\n}\n", r.port, r.root, site)
 	return caddytest.AdaptWith(t, caddyfile, func(config map[string]any) {
-		config["admin"] = map[string]any{"listen": "unix//" + filepath.Join(dir, "admin.sock"), "config": map[string]any{"persist": false}}
+		config["admin"] = map[string]any{"listen": "unix//" + r.socket, "config": map[string]any{"persist": false}}
 		apps := config["apps"].(map[string]any)
 		apps["docs"].(map[string]any)["stop_timeout"] = r.stopTimeout.String()
 		if r.grace > 0 {
@@ -47,7 +47,7 @@ func (r *acmeProcess) config(t *testing.T, dir, docs, site string) []byte {
 
 func startAcmeProcess(t *testing.T, docs string, stopTimeout, grace time.Duration) *acmeProcess {
 	t.Helper()
-	r := &acmeProcess{root: caddytest.AcmeFolder(t), port: caddytest.FreePort(t), stopTimeout: stopTimeout, grace: grace}
+	r := &acmeProcess{root: caddytest.AcmeFolder(t), socket: caddytest.Socket(t), port: caddytest.FreePort(t), stopTimeout: stopTimeout, grace: grace}
 	dir := t.TempDir()
 	r.Process = caddytest.StartProcess(t, dir, r.port, r.config(t, dir, docs, ""))
 	caddytest.Until(t, "the process serves", func() bool {
@@ -65,7 +65,7 @@ func startAcmeProcess(t *testing.T, docs string, stopTimeout, grace time.Duratio
 func (r *acmeProcess) reload(t *testing.T, docs, site string) {
 	t.Helper()
 	admin := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(r.Dir, "admin.sock"))
+		return new(net.Dialer).DialContext(ctx, "unix", r.socket)
 	}}}
 	resp, err := admin.Post("http://caddy/load", "application/json", bytes.NewReader(r.config(t, r.Dir, docs, site)))
 	if err != nil {

@@ -100,7 +100,7 @@ func commandsShowExportAndErase(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	address := "unix/" + filepath.Join(dir, "admin.sock")
+	address := "unix/" + caddytest.Socket(t)
 	root := caddytest.AcmeFolder(t)
 	text := strings.Replace(caddytest.Global(dir, ""), "admin off", "admin "+address, 1) + "http://:0 {\n\troot " + root + "\n\tdocs acme\n\tfile_server\n}\n"
 	s := caddytest.NewIn(t, dir)

@@ -45,7 +45,7 @@ func startLoaded(t *testing.T, store string) *loaded {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // once the process has ended
-	port, socket, root := caddytest.FreePort(t), filepath.Join(dir, "admin.sock"), caddytest.AcmeFolder(t)
+	port, socket, root := caddytest.FreePort(t), caddytest.Socket(t), caddytest.AcmeFolder(t)
 	text := strings.Replace(caddytest.Global(dir, "insights {\nstore "+store+"\n}"), "admin off", "admin unix/"+socket, 1) +
 		strings.NewReplacer(":0", fmt.Sprint("localhost:", port), root+"\n", root+" {\n\t\trate_limit off\n\t}\n").Replace(caddytest.MetricsSite(root))
 	config, err := caddytest.Adapt(text)

@@ -23,7 +23,7 @@ func withAdmin(t *testing.T) (s *caddytest.Server, run func(args ...string) stri
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	address := "unix/" + filepath.Join(dir, "admin.sock")
+	address := "unix/" + caddytest.Socket(t)
 	s = caddytest.NewIn(t, dir)
 	if err := s.TryLoad(strings.Replace(caddytest.Global(dir, ""), "admin off", "admin "+address, 1) + caddytest.Site(caddytest.AcmeFolder(t))); err != nil {
 		t.Fatal(err)

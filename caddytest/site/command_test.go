@@ -43,7 +43,7 @@ func mustRun(t *testing.T, args ...string) string {
 // commandConfig is a Caddyfile with an admin API on a socket in dir.
 func commandConfig(t *testing.T, dir string) (caddyfile, address string) {
 	t.Helper()
-	socket := filepath.Join(dir, "admin.sock")
+	socket := caddytest.Socket(t)
 	text := strings.Replace(caddytest.Global(dir, "site acme {\n\troot "+caddytest.AcmeFolder(t)+"\n\turl https://docs.acme.test\n}"), "admin off", "admin unix/"+socket, 1)
 	return text + "http://:0 {\n\tsearch\n\tassistant\n}\n", "unix/" + socket
 }
@@ -293,7 +293,7 @@ func TestAnswersAreExplainedToOperators(t *testing.T) {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	_, url := caddytest.StartModel(t)
-	socket := filepath.Join(dir, "admin.sock")
+	socket := caddytest.Socket(t)
 	global := strings.Replace(caddytest.Global(dir, caddytest.LLM(url, "scripted", "")), "admin off", "admin unix/"+socket, 1)
 	s := caddytest.NewIn(t, dir)
 	if err := s.TryLoad(global + "http://:0 {\n\tdocs acme " + caddytest.AcmeFolder(t) + " {\n\t\tinstructions \"Call the reader captain.\"\n\t}\n}\n"); err != nil {

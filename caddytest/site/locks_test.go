@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -181,7 +180,7 @@ func TestLockedPagesAreShownByCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	socket := filepath.Join(dir, "admin.sock")
+	socket := caddytest.Socket(t)
 	folder := caddytest.Folder(t, map[string]string{
 		"index.html":         "<html lang=en><title>Front\x1b[31m page</title><main><h1>Front\x1b[31m page</h1><p>All about reactors.</p></main></html>",
 		"internal/plan.html": "<html lang=en><title>Plan</title><main><h1>Plan</h1><p>The plan of the reactor.</p></main></html>",

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -21,7 +20,7 @@ func startWithAdmin(t *testing.T, docs, sites string) (s *caddytest.Server, addr
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	socket := filepath.Join(dir, "admin.sock")
+	socket := caddytest.Socket(t)
 	s = caddytest.NewIn(t, dir)
 	if err := s.TryLoad(strings.Replace(caddytest.Global(dir, docs), "admin off", "admin unix/"+socket, 1) + sites); err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -24,7 +23,7 @@ func TestCommandsPrintNothingThatDrivesATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	socket := filepath.Join(dir, "admin.sock")
+	socket := caddytest.Socket(t)
 	evil := strings.Join(drives, "x")
 	folder := caddytest.Folder(t, map[string]string{
 		"index.md":              "# Front " + evil + " page\n\nAll about reactors " + evil + " and their cooling.\n\n## Cooling " + evil + " rods\n\nReactors are cooled " + evil + " with water.\n",
