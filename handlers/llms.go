@@ -168,7 +168,8 @@ func (l *LLMs) serve(ctx context.Context, w http.ResponseWriter, r *http.Request
 			l.public(w.Header())
 			if !live.Known() { // clients would take an empty list for the whole site
 				w.Header().Set("Retry-After", "2")
-				return caddyhttp.Error(http.StatusServiceUnavailable, errors.New("the site's pages are not known yet"))
+				http.Error(w, "Not all pages of the site have been checked yet. Try again in a few seconds.", http.StatusServiceUnavailable)
+				return nil // an error would be logged
 			}
 			return l.encode.ServeHTTP(w, r, caddyhttp.HandlerFunc(serve))
 		})

@@ -63,9 +63,11 @@ func (s *Search) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhtt
 
 		// The widget sends a request at each pause of typing, and reports the final
 		// query to docs_events.
-		if from.Source == insights.Widget {
+		switch {
+		case len(results) == 0 && reach.Incomplete(ctx): // there may be some
+		case from.Source == insights.Widget:
 			from.SearchedTyping(q, results)
-		} else {
+		default:
 			from.Searched(q, results)
 		}
 

@@ -99,6 +99,60 @@ func TestAMovedPageIsRedirected(t *testing.T) {
 	}
 }
 
+// After a reload, redirects, pages and results don't wait until all pages have been
+// asked for.
+func TestWhatWasServedBeforeAReloadIsServedAfterIt(t *testing.T) {
+	files := map[string]string{"index.html": framed("Acme", "Rockets."), "engine.html": framed("Engine", longText("engine")), "secret.html": framed("Secret", longText("secret"))}
+	for i := range 40 { // more than are asked for at once
+		files[fmt.Sprintf("a-slow/%d.html", i)] = framed(fmt.Sprint("Slow ", i), longText(fmt.Sprint("slow", i)))
+	}
+	dir := caddytest.Folder(t, files)
+	hangs := make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-hangs:
+		case <-r.Context().Done():
+		}
+	}))
+	defer slow.Close()
+	defer close(hangs)
+	site := func(lines string) string {
+		return "http://:0 {\n\troot " + dir + "\n\t" + lines + "\n\tdocs acme {\n\t\tmoved redirect\n\t}\n\tfile_server\n}\n"
+	}
+	s := caddytest.Start(t, "", site(""))
+	s.Ready("acme")
+	caddytest.AllAsked(t, "acme")
+	get := func(path string) *caddytest.Response {
+		return s.Do(caddytest.Request{Method: "GET", Path: path, Key: "-", Header: map[string]string{"Accept": forPeople}})
+	}
+	rename(t, dir, "engine.html", "motor.html")
+	caddytest.Until(t, "the page is redirected", func() bool { return get("/engine.html").Header.Get("Location") == "/motor.html" })
+	s.Load("", site("reverse_proxy /a-slow/* "+strings.TrimPrefix(slow.URL, "http://")+"\n\trespond /secret.html 403"))
+	if r := get("/engine.html"); r.Status != http.StatusMovedPermanently {
+		t.Errorf("the page that has moved: %d %s", r.Status, r.Body)
+	}
+	if r := get("/motor.html.md"); r.Status != http.StatusOK || !strings.Contains(string(r.Body), "engine valve") {
+		t.Errorf("the page as Markdown: %d %s", r.Status, r.Body)
+	}
+	if r := get("/secret.html.md"); r.Status != http.StatusNotFound {
+		t.Errorf("a page that is locked now: %d %s", r.Status, r.Body)
+	}
+	if found := s.Search("acme", `{"query":"engine valve"}`); len(found) == 0 || !strings.HasPrefix(found[0].Path, "motor") {
+		t.Errorf("%d results, not the page first", len(found))
+	}
+	for _, r := range s.Search("acme", `{"query":"secret gauge"}`) {
+		if strings.Contains(r.Path, "secret") {
+			t.Errorf("a page that is locked now is found: %v", r)
+		}
+	}
+	if r := get("/llms.txt"); r.Status != http.StatusServiceUnavailable || r.Header.Get("Retry-After") == "" {
+		t.Errorf("not all pages are known, but llms.txt is there: %d %s", r.Status, r.Body)
+	}
+	if strings.Contains(s.Log(), `"level":"error"`) {
+		t.Error(s.Log())
+	}
+}
+
 func TestReadersOfAMissingPageGetAPageInTheSitesFrame(t *testing.T) {
 	files := map[string]string{
 		"index.html": framed("Acme", "Rockets."), "guide/install.html": framed("Install the engine", "Unpack it."), "style.css": "p{}",

@@ -161,6 +161,21 @@ func (v *View) openedOnSites(visit *visit) map[int32][]*Page {
 	return opened
 }
 
+// proveOnSites is Prove for documents of a group, by their names, on their own sites.
+func (s *Gate) proveOnSites(ctx context.Context, names map[string]bool) {
+	var wait sync.WaitGroup
+	for _, m := range s.Members() {
+		var own []*retrieval.Document
+		for _, d := range m.Documents() {
+			if names[In(m.Name, d.Page)] {
+				own = append(own, d)
+			}
+		}
+		wait.Go(func() { m.Prove(ctx, own...) })
+	}
+	wait.Wait()
+}
+
 // learn records what a reader's own request for a page of a group has found, for
 // searches of the group.
 func (s *Gate) learn(ctx context.Context, d *retrieval.Document, open bool) {

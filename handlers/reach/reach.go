@@ -79,7 +79,8 @@ type Gate struct {
 	states  states
 	readers readers
 
-	view atomic.Pointer[View]
+	view       atomic.Pointer[View]
+	publishing sync.Mutex
 	// late is the first document of a generation whose pages took so long that they
 	// are not waited for again.
 	late atomic.Pointer[retrieval.Document]
@@ -298,8 +299,14 @@ func (s *states) newView(documents []*retrieval.Document) *View {
 
 // publish makes the view of the states.
 func (s *Gate) publish(documents []*retrieval.Document) {
+	s.publishing.Lock()
+	defer s.publishing.Unlock()
 	old, v := s.View(), s.states.newView(documents)
 	s.states.mu.Lock()
+	if !SameDocuments(documents, s.states.seen) { // replaced since Prove was called
+		s.states.mu.Unlock()
+		return
+	}
 	for _, d := range documents {
 		if p := s.states.pages[d.Page]; p.shows(d) && !p.again {
 			v.pages[d.Page] = p
@@ -345,7 +352,7 @@ func (s *Gate) show(old, v *View) {
 	s.showComplete(v)
 }
 
-// showComplete calls onView with a view that is complete.
+// showComplete calls OnView with a view that is complete.
 func (s *Gate) showComplete(v *View) {
 	if s.OnView != nil && v.Complete {
 		s.OnView(v)

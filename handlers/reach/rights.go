@@ -314,7 +314,7 @@ func (r *rights) check(key string, run func(context.Context, *check)) *check {
 
 // count records what a check of a page behind a lock found.
 func (r *rights) count(p *Page, open bool) {
-	if p.State == Public || p.Document.Hash == "" {
+	if p.State == Public || p.State == "" || p.Document.Hash == "" {
 		return
 	}
 	r.mu.Lock()
@@ -453,6 +453,7 @@ type Search struct {
 	// for more hits than are needed.
 	Locked bool
 
+	gate   *Gate
 	view   *View
 	rights *rights // nil: only what is public
 	// probes is how many pages may still be requested in folders where nothing has
@@ -468,7 +469,7 @@ func (s *Gate) Searched(ctx context.Context) *Search {
 		setIncomplete(ctx)
 	}
 	v := s.View()
-	found := &Search{Pages: v.Public, Public: v.Public, view: v}
+	found := &Search{Pages: v.Public, Public: v.Public, gate: s, view: v}
 	visit := visitOf(ctx)
 	if len(v.locks) == 0 || v.sets == nil || visit == nil {
 		return found
@@ -532,6 +533,13 @@ func (s *Gate) awaitComplete(ctx context.Context) bool {
 // Open returns the first hits that the reader can open, at most enough. all is true
 // if the index has no further hits.
 func (s *Search) Open(ctx context.Context, hits []retrieval.Hit, enough int, all bool) (open []retrieval.Hit) {
+	if !s.view.Complete {
+		first := make([]*retrieval.Document, 0, maxProved)
+		for _, h := range hits[:min(len(hits), maxProved)] {
+			first = append(first, h.Document)
+		}
+		s.view = s.gate.Prove(ctx, first...)
+	}
 	wait, cancel := context.WithTimeout(ctx, readerWait)
 	defer cancel()
 	open = make([]retrieval.Hit, 0, min(len(hits), enough))
@@ -633,7 +641,13 @@ func (s *Gate) CanOpen(ctx context.Context, name string, d *retrieval.Document) 
 	defer cancel()
 	var p *Page
 	if d != nil {
-		if known := v.pages[d.Page]; known.shows(d) && known.State != Duplicate {
+		switch known := v.pages[d.Page]; {
+		case !known.shows(d): // its turn has not come
+			p = &Page{Document: d, URL: d.URL}
+			if paths := s.candidates(d); len(paths) > 0 {
+				p.path = unescape(paths[0])
+			}
+		case known.State != Duplicate:
 			p = known
 		}
 	}

@@ -511,6 +511,51 @@ func TestARefusedClientStaysRefusedWithOtherHeaders(t *testing.T) {
 	})
 }
 
+// Before its turn has come, a page that is searched, read, or redirected to is asked
+// for at once.
+func TestPagesAreAskedForBeforeTheirTurn(t *testing.T) {
+	files := []string{"index.html", "install.html", "locked/plan.html", "locked/wages.html"}
+	g := newBehindGate(t, files, func(_, cookie string) bool { return cookie == "staff" })
+	fresh, err := New(g.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh.inside.chain = g.inside.chain
+	fresh.late.Store(g.docs[0]) // the first searches have waited
+	search := func(ctx context.Context) (pages []string) {
+		var hits []retrieval.Hit
+		for _, d := range g.docs {
+			hits = append(hits, retrieval.Hit{Document: d})
+		}
+		for _, h := range fresh.Searched(ctx).Open(ctx, hits, 10, true) {
+			pages = append(pages, h.Document.File)
+		}
+		return pages
+	}
+	if got := search(t.Context()); len(got) > 0 {
+		t.Errorf("before a pass has begun, %v are found", got)
+	}
+	fresh.states.due(g.docs, time.Now()) // a pass begins, and gets no further
+	install, plan := g.docs[1], g.docs[2]
+	for cookie, want := range map[string]bool{"staff": true, "other": false} {
+		if got := fresh.CanOpen(readerWith(t, cookie), plan.Page, plan); got != want {
+			t.Errorf("%s opens to %s: %t", plan.File, cookie, got)
+		}
+	}
+	if !fresh.CanOpen(readerWith(t, "other"), install.Page, install) {
+		t.Errorf("%s is closed", install.File)
+	}
+	if v := fresh.Prove(t.Context(), plan, install); v.Complete || v.IsPublic(plan) || !v.IsPublic(install) || v.IsPublic(g.docs[0]) {
+		t.Errorf("public are %v", fresh.Pages())
+	}
+	if got := search(t.Context()); !slices.Equal(got, files[:2]) {
+		t.Errorf("%v are found", got)
+	}
+	if v := fresh.View(); !v.Complete {
+		t.Error("all pages were asked for, but the view is not complete")
+	}
+}
+
 // The front page is asked for while requests for locked pages take all slots.
 func TestLocksThatHangLeaveSlotsToTheFrontPage(t *testing.T) {
 	g := newBehindGate(t, []string{"locked/start.html"}, func(_, cookie string) bool { return cookie != "denied" })

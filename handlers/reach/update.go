@@ -118,13 +118,13 @@ func (s *Gate) Update(ctx context.Context) {
 	}
 	if len(again) > 0 {
 		began := time.Now()
-		_, back := s.askAll(ctx, documents, again, 1, 0)
+		_, back := s.askAll(ctx, s.inside.background, documents, again, 1, 0)
 		took := time.Since(began)
 		s.states.mu.Lock()
 		s.states.rest = time.Now().Add(min(restFactor*took, time.Duration(len(again))*maxRest))
 		s.states.mu.Unlock()
 		if back { // what serves the others may be back, too
-			s.askAll(ctx, documents, s.states.unanswered(documents), atOnce(), giveUpAfter)
+			s.askAll(ctx, s.inside.background, documents, s.states.unanswered(documents), atOnce(), giveUpAfter)
 		}
 	}
 	s.states.mu.Lock()
@@ -132,8 +132,8 @@ func (s *Gate) Update(ctx context.Context) {
 	s.states.mu.Unlock()
 	if v := s.View(); ctx.Err() == nil && (changed || !SameDocuments(documents, v.documents)) {
 		s.publish(documents)
-		s.report()
 	}
+	s.report()
 }
 
 // manyPages is from how many pages on the memory that asking for them took is
@@ -144,14 +144,63 @@ const manyPages = 200
 // time may be slow only beside each other: they are asked for once more, with
 // fewer beside them and more patience, until several in a row give none again.
 func (s *Gate) askNew(ctx context.Context, documents, due []*retrieval.Document) {
-	late, _ := s.askAll(ctx, documents, due, atOnce(), 0)
+	late, _ := s.askAll(ctx, s.inside.background, documents, due, atOnce(), 0)
 	if len(late) == 0 {
 		return
 	}
 	s.states.mark(late, true)
 	s.publish(documents)
-	s.askAll(ctx, documents, late, atOnce()/4, giveUpAfter)
+	s.askAll(ctx, s.inside.background, documents, late, atOnce()/4, giveUpAfter)
 	s.states.mark(late, false)
+}
+
+// maxProved is how many pages Prove asks for.
+const maxProved = 20
+
+// Prove asks for the first documents that have no state, at once instead of in their
+// turn, which on a large site comes seconds after a start or a reload. It waits for
+// them as long as a reader does, and returns the view.
+func (s *Gate) Prove(ctx context.Context, documents ...*retrieval.Document) *View {
+	v := s.View()
+	if v.Complete || s.inside == nil && s.Members == nil {
+		return v
+	}
+	unknown := make(map[string]bool)
+	for _, d := range documents {
+		if len(unknown) < maxProved && !v.pages[d.Page].shows(d) {
+			unknown[d.Page] = true
+		}
+	}
+	if len(unknown) == 0 {
+		return v
+	}
+	ctx, cancel := context.WithTimeout(ctx, readerWait)
+	defer cancel()
+	proved := make(chan struct{})
+	go func() {
+		defer close(proved)
+		if s.Members != nil {
+			s.proveOnSites(ctx, unknown)
+			return
+		}
+		s.states.mu.Lock()
+		seen := s.states.seen
+		s.states.mu.Unlock()
+		var due []*retrieval.Document
+		for _, d := range seen {
+			if unknown[d.Page] {
+				due = append(due, d)
+			}
+		}
+		if s.askAll(s.running, s.inside.readers, seen, due, checksAtOnce, 0); s.running.Err() == nil && len(due) > 0 {
+			s.publish(seen)
+		}
+	}()
+	select {
+	case <-proved:
+	case <-ctx.Done():
+	}
+	return s.View()
 }
 
 // atOnce is how many new pages are asked for at once. More than a few for each
@@ -161,9 +210,9 @@ func atOnce() int { return min(insideAtOnce, 4*runtime.GOMAXPROCS(0)) }
 // askAll asks for pages, atOnce of them at the same time, and returns those that
 // gave no answer in time. It ends when giveUp in a row gave none, if that is not
 // 0. back reports that a page has an answer that had none.
-func (s *Gate) askAll(ctx context.Context, documents, due []*retrieval.Document, atOnce, giveUp int) (late []*retrieval.Document, back bool) {
+func (s *Gate) askAll(ctx context.Context, slots []chan struct{}, documents, due []*retrieval.Document, atOnce, giveUp int) (late []*retrieval.Document, back bool) {
 	w := &walls{look: func(path string, use func(answer)) error {
-		return s.inside.ask(ctx, s.inside.background, insideTimeout, path, stranger, use)
+		return s.inside.ask(ctx, slots, insideTimeout, path, stranger, use)
 	}}
 	var wait sync.WaitGroup
 	next := make(chan *retrieval.Document)
@@ -174,11 +223,15 @@ func (s *Gate) askAll(ctx context.Context, documents, due []*retrieval.Document,
 				s.states.mu.Lock()
 				known := s.states.pages[d.Page]
 				s.states.mu.Unlock()
-				p, inTime := s.look(ctx, d, known, w)
+				p, inTime := s.look(ctx, slots, d, known, w)
 				if ctx.Err() != nil {
 					continue
 				}
 				s.states.mu.Lock()
+				if !SameDocuments(documents, s.states.seen) { // replaced since Prove was called
+					s.states.mu.Unlock()
+					continue
+				}
 				s.states.pages[d.Page] = p
 				s.states.changed = s.states.changed || !p.equal(known)
 				back = back || known.shows(d) && known.State == Unknown && p.State != Unknown
@@ -224,7 +277,7 @@ func SameDocuments(a, b []*retrieval.Document) bool {
 
 // look asks for a page as a stranger. known is what is known of it, perhaps of
 // another content. inTime reports that there was an answer, if only an error.
-func (s *Gate) look(ctx context.Context, d *retrieval.Document, known *Page, w *walls) (p *Page, inTime bool) {
+func (s *Gate) look(ctx context.Context, slots []chan struct{}, d *retrieval.Document, known *Page, w *walls) (p *Page, inTime bool) {
 	p = &Page{Document: d, State: NotServed, URL: d.URL}
 	p.due = time.Now().Add(maxAge/2 + spread(d.URL))
 	proof, failures := uint64(0), 0
@@ -244,7 +297,7 @@ func (s *Gate) look(ctx context.Context, d *retrieval.Document, known *Page, w *
 		var state State
 		var why string
 		var got answer
-		err := s.inside.ask(ctx, s.inside.background, patience(max(failures, p.late)), candidate, stranger, func(a answer) {
+		err := s.inside.ask(ctx, slots, patience(max(failures, p.late)), candidate, stranger, func(a answer) {
 			if state, why = judge(a); state == Public && a.hash != proof {
 				was := known.shows(d) && known.State == Public
 				if state = s.proves(ctx, a, d, w, candidate, was); state == Unknown {
@@ -257,7 +310,7 @@ func (s *Gate) look(ctx context.Context, d *retrieval.Document, known *Page, w *
 		})
 		if err == nil && state == Public {
 			var refusal *answer
-			if refusal, err = s.refusedAlso(ctx, s.inside.background, patience(max(failures, p.late)), stranger, d, got.path, true); refusal != nil {
+			if refusal, err = s.refusedAlso(ctx, slots, patience(max(failures, p.late)), stranger, d, got.path, true); refusal != nil {
 				state, why, got.lock = Locked, "is not public in every block that has the site; write the site's url to have one of them decide", refusal.lock
 			}
 		}

@@ -40,10 +40,14 @@ func (s *Pages) Moved(ctx context.Context, path string) (m Moved) {
 	var first *retrieval.Document
 	for i, p := range places {
 		d := s.at(p.Address)
+		public := d != nil && s.view.IsPublic(d)
+		if d != nil && !public && open { // strangers knew the page, so asking for it now tells them nothing
+			public = s.site.Reach.Prove(ctx, d).IsPublic(d)
+		}
 		switch {
 		case d == nil:
 			continue
-		case s.view.IsPublic(d):
+		case public:
 			if !open && !s.view.Elsewhere {
 				continue // strangers never knew that the page was there
 			}

@@ -145,11 +145,14 @@ const repliedKey = "docs_not_found"
 
 // takes reports whether a 404 of the site is held back. All are counted.
 func (m *missing) takes(h http.Header) bool {
-	if !m.live.Known() || reach.Kept(m.r, repliedKey) != nil {
+	if reach.Kept(m.r, repliedKey) != nil {
 		return false
 	}
 	if m.redirects() {
 		return true
+	}
+	if !m.live.Known() {
+		return false
 	}
 	m.count(http.StatusNotFound)
 	plain := isPage(h.Get("Content-Type")) && h.Get("Content-Encoding") == ""
@@ -167,12 +170,15 @@ func (m *missing) count(status int) {
 
 // serve responds in place of the site, whose response own is, nil for none.
 func (m *missing) serve(own *fallback.Response) bool {
-	if !m.live.Known() || m.live.Reach.Refuses(handlers.AsReader(m.r)) != 0 {
+	if m.live.Reach.Refuses(handlers.AsReader(m.r)) != 0 {
 		return false
 	}
 	if m.redirects() {
 		m.redirect()
 		return true
+	}
+	if !m.live.Known() {
+		return false
 	}
 	if own == nil {
 		m.count(http.StatusNotFound)
