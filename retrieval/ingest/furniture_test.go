@@ -98,6 +98,24 @@ func TestFurnitureIsNeverAPagesOnlyText(t *testing.T) {
 }
 
 // A note that is on all pages of an old manual still says what each of them is.
+func TestFurnitureIsReadWhereThePageHasNothingElseThatIsWritten(t *testing.T) {
+	in := mustNew(t, Options{})
+	sample := map[string][]byte{}
+	for i := range 12 {
+		sample[fmt.Sprintf("m%d.html", i)] = fmt.Appendf(nil, "<main><p>Kite %d.<p>Kites fly.</main>", i)
+	}
+	in.Use(in.Learn(sample))
+	for _, skipped := range []string{`<p><a rel="tag" href="/tags/kite">kite</a></p>`, "<button>Share</button>"} {
+		doc, _, err := in.Document("stub.html", []byte("<title>Stub</title><main>"+skipped+"<p>Kites fly.</main>"))
+		if err != nil || doc == nil {
+			t.Fatal("no document", err)
+		}
+		if got := dump(doc); !strings.Contains(got, "Kites fly.") {
+			t.Errorf("with %s, the page has the text %q", skipped, got)
+		}
+	}
+}
+
 func TestANoteThatRepeatsSaysThatThePageHasMoved(t *testing.T) {
 	in := mustNew(t, Options{})
 	sample := map[string][]byte{}

@@ -42,7 +42,7 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte, site *url.URL) (*r
 	}
 	r := in.write(doc, site, roots, framed, in.repeated.Load())
 	if r.isEmpty() && len(r.w.furniture) > 0 { // never a page's only text
-		r = in.write(doc, site, roots, framed, nil)
+		r = in.write(doc, site, roots, framed, new(repetition))
 	}
 	if r.isEmpty() && !framed { // the text is elsewhere, as on front pages
 		roots = body(root)
