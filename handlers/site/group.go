@@ -58,7 +58,7 @@ func (g *groupSource) Watch(ctx context.Context, changed func()) error {
 		case slices.Equal(now, seen):
 			since = time.Now()
 		case slices.Equal(now, last), time.Since(since) > groupBurst:
-			seen = now
+			seen, since = now, time.Now()
 			changed()
 		}
 		last = now
