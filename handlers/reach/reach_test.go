@@ -834,3 +834,22 @@ func TestAGroupIsCompleteWithAMemberWithoutPages(t *testing.T) {
 		t.Errorf("it is not complete: %v", err)
 	}
 }
+
+// The log says what is known of it, and nothing of whether it is shown.
+func TestAPublicPageWhoseServerFailsIsLoggedAsPublic(t *testing.T) {
+	root, down := write(t, "index.html"), t.TempDir()
+	s := site(t, "\troot * "+root+"\n\t@down file {\n\t\troot "+down+"\n\t\ttry_files now\n\t}\n\trespond @down 503\n\tfile_server", documents(base, "index.html"))
+	var log strings.Builder
+	s.Log = slog.New(slog.NewTextHandler(&log, nil))
+	if err := os.WriteFile(filepath.Join(down, "now"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 4 {
+		s.expire()
+		s.Update(t.Context())
+	}
+	want := `msg="a page can't be checked; its last known state stays" url=` + base + `/ state=public why=`
+	if got := log.String(); !strings.Contains(got, want) || strings.Count(got, "\n") != 1 {
+		t.Errorf("logged\n%s\nwant once %s", got, want)
+	}
+}

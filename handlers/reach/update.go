@@ -327,7 +327,7 @@ func (s *Gate) look(ctx context.Context, slots []chan struct{}, d *retrieval.Doc
 			p.failures = failures + 1
 			p.due = time.Now().Add(min(retryAfter<<min(failures, 10), maxAge))
 			if p.failures >= 3 && why != changedText && s.reportedFailing.CompareAndSwap(false, true) {
-				s.Log.Warn("a page gives no answer; it is not shown until it does", "url", p.URL, "state", p.State, "why", why, "requests", p.failures, "see", "caddy docs pages")
+				s.Log.Warn("a page can't be checked; its last known state stays", "url", p.URL, "state", p.State, "why", why, "requests", p.failures, "see", "caddy docs pages")
 			}
 			return p, err == nil
 		}
