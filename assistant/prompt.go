@@ -68,7 +68,7 @@ func (r *run) rules(tooled bool) string {
 		s += toolRule
 	}
 	if more := strings.TrimSpace(r.site.Instructions); more != "" {
-		s += "\n\nThe site's operator adds\n" + short.Bytes(more, instructionChars)
+		s += "\n\nThe site's operator adds\n" + short.Runes(more, instructionChars)
 	}
 	return s
 }

@@ -268,6 +268,14 @@ func TestThePromptCannotBeReachedFromOutside(t *testing.T) {
 	}
 }
 
+func TestThePromptHasTheFirst8000CharactersOfTheInstructions(t *testing.T) {
+	a := acme(nil)
+	a.Site.Instructions = strings.Repeat("я", 8000) + "X"
+	if rules := a.newRun(ask("q"), discard{}).rules(false); !strings.HasSuffix(rules, "\n"+a.Site.Instructions[:16000]) {
+		t.Errorf("%d characters are in the prompt", strings.Count(rules, "я"))
+	}
+}
+
 func TestFollowUpsAreSearchedAsWhatTheyMean(t *testing.T) {
 	first := []reply.Message{userSaid("How do I install Acme on Linux?"), assistantSaid("With apt.", "https://docs.acme.com/install#linux")}
 	t.Run("without a model, by the words of the turns before", func(t *testing.T) {
