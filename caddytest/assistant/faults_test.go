@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -107,8 +108,12 @@ type weakStorage struct {
 	*certmagic.FileStorage
 }
 
-// weakness is what weakStorage does: 0 nothing, 1 fail, 2 hang.
-var weakness atomic.Int32
+// weakness is what weakStorage does: 0 nothing, 1 fail, 2 hang, 3 hang whatever the
+// context, until frozen is unlocked, as files of a network do.
+var (
+	weakness atomic.Int32
+	frozen   sync.RWMutex
+)
 
 func (*weakStorage) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "caddy.storage.docs_test", New: func() caddy.Module { return new(weakStorage) }}
@@ -126,6 +131,9 @@ func weak(ctx context.Context) error {
 	case 2:
 		<-ctx.Done()
 		return ctx.Err()
+	case 3:
+		frozen.RLock()
+		defer frozen.RUnlock()
 	}
 	return nil
 }
@@ -164,14 +172,16 @@ func TestRepliesGoOnWhileTheStorageFails(t *testing.T) {
 		c["storage"] = map[string]any{"module": "docs_test", "root": s.Dir + "/weak"}
 	})
 	t.Cleanup(func() { weakness.Store(0) })
-	for name, how := range map[string]int32{"fails": 1, "hangs": 2} {
+	for name, how := range map[string]int32{"fails": 1, "hangs": 2, "hangs whatever the context": 3} {
 		t.Run("the storage "+name, func(t *testing.T) {
 			weakness.Store(0)
 			if err := s.TryLoadJSON(cfg); err != nil {
 				t.Fatal(err)
 			}
-			defer caddy.Stop()
 			s.Ready("acme")
+			frozen.Lock()
+			defer frozen.Unlock()
+			defer caddy.Stop() // ends meanwhile
 			weakness.Store(how)
 			before := s.Metric(t, "caddy_docs_thread_storage_failures_total")
 			for _, v := range caddytest.Versions {
@@ -192,7 +202,6 @@ func TestRepliesGoOnWhileTheStorageFails(t *testing.T) {
 				t.Error("no turn is counted as not stored")
 			}
 			caddytest.Until(t, "the failure is logged", func() bool { return strings.Contains(s.Log(), "storage of threads fails") })
-			weakness.Store(0)
 		})
 	}
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyevents"
-	"github.com/caddyserver/certmagic"
 	"go.uber.org/zap"
 
 	"github.com/caddy-docs/caddy-docs/access"
@@ -106,8 +105,8 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 		return &exit{ending: ending, end: end}
 	})
 	a.shared.Stopping = a.exit.ending
-	a.store = shareNew(&a.holds, "storage", func() *Store { return &Store{locked: make(map[string]certmagic.Storage)} })
-	a.holds.releases = append(a.holds.releases, a.store.Use(ctx.Storage()))
+	a.store = shareNew(&a.holds, "storage", func() *Store { return &Store{locked: make(map[string]*storage)} })
+	a.holds.releases = append(a.holds.releases, a.store.Use(&storage{Storage: ctx.Storage()}))
 	a.shared.Limits = shareNew(&a.holds, "limits", site.NewLimits)
 	a.shared.Recording = shareNew(&a.holds, "recording", site.NewRecording)
 	a.watcher = shareNew(&a.holds, "watcher", func() *source.Watcher { return new(source.Watcher) })

@@ -10,6 +10,8 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/caddyserver/certmagic"
 
@@ -25,14 +27,67 @@ import (
 // The storage also holds TLS private keys: all keys of this module begin with
 // "docs/", and no key is made from what a client sends without being checked.
 type Store struct {
-	site.Newest[certmagic.Storage]
+	site.Newest[*storage]
 
 	mu     sync.Mutex
-	locked map[string]certmagic.Storage // by the name of the lock
+	locked map[string]*storage // by the name of the lock
+}
+
+// storage is that of a configuration.
+type storage struct {
+	certmagic.Storage
+	late atomic.Int32 // calls that nobody waits for any longer
+}
+
+// lateTimeout is how long a call has to return after its context ended. Those of
+// files don't look at it, and hang with the disk.
+const lateTimeout = time.Second
+
+// call calls the newest storage. While a call is late, there are no others: each
+// may hold a thread of the system, and what it writes would replace what is newer.
+func call[T any](ctx context.Context, s *Store, key string, f func(*storage) (T, error)) (v T, err error) {
+	in, err := s.at(key)
+	if err != nil {
+		return v, err
+	}
+	if in.late.Load() > 0 {
+		return v, errors.New("the storage hangs: a call of it has not returned yet")
+	}
+	type result struct {
+		value T
+		err   error
+	}
+	returned := make(chan result, 1)
+	go func() {
+		var r result
+		defer func() {
+			if p := recover(); p != nil {
+				r.err = fmt.Errorf("the storage panics: %v", p)
+			}
+			returned <- r
+		}()
+		r.value, r.err = f(in)
+	}()
+	select {
+	case r := <-returned:
+		return r.value, r.err
+	case <-ctx.Done():
+	}
+	select {
+	case r := <-returned:
+		return r.value, r.err
+	case <-time.After(lateTimeout):
+	}
+	in.late.Add(1)
+	go func() {
+		<-returned
+		in.late.Add(-1)
+	}()
+	return v, fmt.Errorf("the storage hangs: %w", ctx.Err())
 }
 
 // newest returns the storage of the newest configuration.
-func (s *Store) newest() (certmagic.Storage, error) {
+func (s *Store) newest() (*storage, error) {
 	if in := s.Current(); in != nil {
 		return in, nil
 	}
@@ -40,7 +95,7 @@ func (s *Store) newest() (certmagic.Storage, error) {
 }
 
 // at returns the storage for a key, and an error if the key is not valid.
-func (s *Store) at(key string) (certmagic.Storage, error) {
+func (s *Store) at(key string) (*storage, error) {
 	if path.Clean("/"+key) != "/"+key || !strings.HasPrefix(key, "docs/") {
 		return nil, &fs.PathError{Op: "store", Path: key, Err: fs.ErrInvalid}
 	}
@@ -49,42 +104,28 @@ func (s *Store) at(key string) (certmagic.Storage, error) {
 
 // Get returns what is stored, or fs.ErrNotExist.
 func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
-	in, err := s.at(key)
-	if err != nil {
-		return nil, err
-	}
-	return in.Load(ctx, key)
+	return call(ctx, s, key, func(in *storage) ([]byte, error) { return in.Load(ctx, key) })
 }
 
 // Put stores a value.
 func (s *Store) Put(ctx context.Context, key string, value []byte) error {
-	in, err := s.at(key)
-	if err != nil {
-		return err
-	}
-	return in.Store(ctx, key, value)
+	_, err := call(ctx, s, key, func(in *storage) (struct{}, error) { return struct{}{}, in.Store(ctx, key, value) })
+	return err
 }
 
 // Delete removes a value; one that is not there is no error.
 func (s *Store) Delete(ctx context.Context, key string) error {
-	in, err := s.at(key)
-	if err != nil {
-		return err
+	_, err := call(ctx, s, key, func(in *storage) (struct{}, error) { return struct{}{}, in.Delete(ctx, key) })
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	if err := in.Delete(ctx, key); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return err
 }
 
 // List returns all keys below a prefix; none is no error.
 func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
 	prefix = strings.TrimSuffix(prefix, "/")
-	in, err := s.at(prefix)
-	if err != nil {
-		return nil, err
-	}
-	keys, err := in.List(ctx, prefix, true)
+	keys, err := call(ctx, s, prefix, func(in *storage) ([]string, error) { return in.List(ctx, prefix, true) })
 	// certmagic's file storage returns this error with a part of the list where
 	// a file vanishes while it lists.
 	if errors.Is(err, fs.ErrNotExist) && len(keys) == 0 {
@@ -129,11 +170,14 @@ func (s *Store) Check(ctx context.Context) error {
 
 // String says where the newest storage keeps things, for people.
 func (s *Store) String() string {
-	in := s.Current()
-	if f, ok := in.(*certmagic.FileStorage); ok {
+	in, err := s.newest()
+	if err != nil {
+		return err.Error()
+	}
+	if f, ok := in.Storage.(*certmagic.FileStorage); ok {
 		return f.Path
 	}
-	return fmt.Sprintf("%T", in)
+	return fmt.Sprintf("%T", in.Storage)
 }
 
 // ownerKey is where the storage keeps the ID that its indexes in servers have.
