@@ -25,8 +25,10 @@ func (r *Site) CheckLinks(ctx context.Context, again bool) (*links.Report, error
 		return nil, errors.New("the links of a group are those of its sites; name one of these")
 	}
 	l := &r.links
-	l.checking.Lock()
-	defer l.checking.Unlock()
+	if err := l.checking.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	defer l.checking.Release(1)
 	pages := r.Index.Documents()
 	if report := r.Links(); report != nil && !again && reach.SameDocuments(pages, l.pages) {
 		return report, nil

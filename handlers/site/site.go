@@ -61,7 +61,7 @@ type Site struct {
 	answering *assistant.Assistant
 	quoting   *assistant.Assistant // without a model, for when the budget is spent
 	links     struct {             // what a check of them found
-		checking sync.Mutex // one check at a time
+		checking *semaphore.Weighted // one check at a time
 		mu       sync.Mutex
 		report   *links.Report
 		pages    []*retrieval.Document // that were checked
@@ -92,6 +92,7 @@ func New(name string, config *options.Site, shared *Shared) *Site {
 	if u, err := url.Parse(config.URL); err == nil {
 		r.Host, r.Prefix = hosting.Hostname(u.Host), strings.TrimSuffix(u.Path, "/")
 	}
+	r.links.checking = semaphore.NewWeighted(1)
 	return r
 }
 
