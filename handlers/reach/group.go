@@ -83,7 +83,7 @@ func (v *View) join() {
 		}
 		for _, d := range bySite[m.Name] {
 			there := own[Own(m.Name, d.Page)]
-			if there == nil || content(there) != content(d) {
+			if there == nil || there.OwnHash() != d.OwnHash() {
 				continue
 			}
 			p := Page{Document: there, State: Public, URL: there.URL}

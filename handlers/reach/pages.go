@@ -91,15 +91,9 @@ func (p *Page) equal(other *Page) bool {
 // as is known.
 func (p *Page) locked() bool { return p.State != Public && p.State != Duplicate }
 
-// content identifies the own content of a page.
-func content(d *retrieval.Document) string {
-	hash, _, _ := strings.Cut(d.Hash, retrieval.HashSuffix)
-	return hash
-}
-
 // shows reports whether the state of the page is that of a document.
 func (p *Page) shows(d *retrieval.Document) bool {
-	return p != nil && (p.Document == d || content(p.Document) == content(d) && p.File == d.File)
+	return p != nil && (p.Document == d || p.Document.OwnHash() == d.OwnHash() && p.File == d.File)
 }
 
 // judge says what an answer means. It is Public if it has the page's own text.

@@ -180,7 +180,7 @@ func (v *View) Document(d *retrieval.Document) *retrieval.Document {
 	if p != nil && p.gate != nil {
 		found, page = &p.gate.states.found, p.own.Page
 	}
-	if m, ok := found.Load(page); ok && m.(moved).content == content(d) {
+	if m, ok := found.Load(page); ok && m.(moved).content == d.OwnHash() {
 		return m.(moved).document(d)
 	}
 	if p.shows(d) && (p.State == Public || p.State == Locked) && (p.URL != d.URL || p.Raw) {
@@ -198,7 +198,7 @@ func (v *View) at(u string) (pages []*Page) {
 		pages = append(pages, v.byURL()[u]...)
 	}
 	v.eachFound(func(page string, m moved) {
-		if p := v.pages[page]; m.url == u && p != nil && content(p.Document) == m.content {
+		if p := v.pages[page]; m.url == u && p != nil && p.Document.OwnHash() == m.content {
 			pages = append(pages, p)
 		}
 	})

@@ -246,10 +246,10 @@ func (r *rights) ask(kind, name string, p *Page) *check {
 		kind += d.Source + " "
 		s, d = p.gate, p.own
 	}
-	if m, ok := s.states.found.Load(d.Page); ok && m.(moved).content == content(d) {
+	if m, ok := s.states.found.Load(d.Page); ok && m.(moved).content == d.OwnHash() {
 		first = m.(moved).path
 	}
-	return r.check(kind+escape(first)+" "+content(d), func(ctx context.Context, c *check) {
+	return r.check(kind+escape(first)+" "+d.OwnHash(), func(ctx context.Context, c *check) {
 		paths := append([]string{escape(first)}, s.candidates(d)...)
 		c.open, c.err = s.find(ctx, r.who, d, paths, p.State != Public)
 		if c.err == nil {
@@ -275,7 +275,7 @@ func (s *Gate) missing(name string) *Page {
 func (r *rights) hasOpened(p *Page) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.openedPages[p.Document.Page] == content(p.Document)
+	return r.openedPages[p.Document.Page] == p.Document.OwnHash()
 }
 
 // check returns the check with a key. If there is none, run does it, also when
@@ -327,7 +327,7 @@ func (r *rights) count(p *Page, open bool) {
 		return
 	}
 	t.opened++
-	r.openedPages[p.Document.Page] = content(p.Document)
+	r.openedPages[p.Document.Page] = p.Document.OwnHash()
 	if n := len(r.opened[p.lock]); n < 2 {
 		r.opened[p.lock] = append(r.opened[p.lock], p)
 	}
@@ -412,7 +412,7 @@ func (s *Gate) find(ctx context.Context, who *reader, d *retrieval.Document, pat
 			}
 		}
 		if state == Public && i > 0 && proof {
-			s.states.found.Store(d.Page, moved{content(d), s.urlAt(d, got.path), got.path, !isHTML(got.contentType)})
+			s.states.found.Store(d.Page, moved{d.OwnHash(), s.urlAt(d, got.path), got.path, !isHTML(got.contentType)})
 		}
 		return state == Public, nil
 	}

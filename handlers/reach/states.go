@@ -81,7 +81,7 @@ func (s *states) see(documents []*retrieval.Document) {
 	}
 	s.seen, s.pages = documents, pages
 	s.found.Range(func(page, m any) bool {
-		if p := pages[page.(string)]; p == nil || content(p.Document) != m.(moved).content {
+		if p := pages[page.(string)]; p == nil || p.Document.OwnHash() != m.(moved).content {
 			s.found.Delete(page)
 		}
 		return true

@@ -387,7 +387,7 @@ func (s *Gate) proves(ctx context.Context, a answer, d *retrieval.Document, w *w
 func (s *Gate) hasText(ctx context.Context, a answer, d *retrieval.Document, w *walls, candidate string) bool {
 	if d.Outline {
 		whole, err := s.Whole(ctx, d.Page)
-		if err != nil || whole == nil || whole.Outline || content(whole) != content(d) {
+		if err != nil || whole == nil || whole.Outline || whole.OwnHash() != d.OwnHash() {
 			return false
 		}
 		d = whole

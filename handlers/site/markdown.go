@@ -147,8 +147,7 @@ func (p *fetchedPages) Fingerprint() string { return p.Ingester.Fingerprint() + 
 
 // name is the file of a document.
 func (p *fetchedPages) name(d *retrieval.Document) string {
-	hash, _, _ := strings.Cut(d.Hash, retrieval.HashSuffix)
-	sum := sha256.Sum256([]byte(hash))
+	sum := sha256.Sum256([]byte(d.OwnHash()))
 	return filepath.Join(p.dir, hex.EncodeToString(sum[:16])+".md.gz")
 }
 

@@ -93,8 +93,7 @@ func (in *Ingester) hash(file, left string, data []byte) string {
 // Made reports whether a document was made of data, which its file may no longer
 // have.
 func (in *Ingester) Made(doc *retrieval.Document, data []byte) bool {
-	own, _, _ := strings.Cut(doc.Hash, retrieval.HashSuffix)
-	r := in.repeated.Load()
+	own, r := doc.OwnHash(), in.repeated.Load()
 	return own == in.hash(doc.File, r.sum, data) || own == in.hash(doc.File, r.before, data)
 }
 
