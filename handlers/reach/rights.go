@@ -515,10 +515,7 @@ func (s *Gate) awaitComplete(ctx context.Context) bool {
 		case s.late.Load() == documents[0]:
 			return false
 		}
-		select {
-		case s.wake <- struct{}{}:
-		default: // a look is due already
-		}
+		s.nudge()
 		select {
 		case <-v.replaced:
 		case <-wait.Done():

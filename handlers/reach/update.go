@@ -91,6 +91,11 @@ func (s *Gate) Tick() {
 	if s.inside == nil || s.states.isSettled(s.Documents(), time.Now()) {
 		return
 	}
+	s.nudge()
+}
+
+// nudge lets Run go on.
+func (s *Gate) nudge() {
 	select {
 	case s.wake <- struct{}{}:
 	default: // a look is due already
