@@ -185,7 +185,7 @@ func (r *rights) try(v *View, elsewhere map[int32][]*Page) (canaries int) {
 		pages = append(pages, l.canaries(n, turn)...)
 		canaries += len(pages)
 		for _, p := range pages {
-			wait.Go(func() { r.wait(r.site.running, r.page(p)) })
+			wait.Go(func() { r.page(p).wait(r.site.running) })
 		}
 	}
 	go func() {
@@ -200,7 +200,7 @@ func (r *rights) try(v *View, elsewhere map[int32][]*Page) (canaries int) {
 				if r.site.running.Err() != nil || time.Now().After(r.until) || r.has(l.number) {
 					break
 				}
-				r.wait(r.site.running, r.page(p))
+				r.page(p).wait(r.site.running)
 			}
 		}
 	}()
@@ -214,8 +214,8 @@ func (r *rights) has(lock int32) bool {
 	return len(r.opened[lock]) > 0
 }
 
-// wait waits for a check. It reports whether it was done in time.
-func (r *rights) wait(ctx context.Context, c *check) bool {
+// wait waits for the check. It reports whether it was done in time.
+func (c *check) wait(ctx context.Context) bool {
 	select {
 	case <-c.done:
 	case <-ctx.Done():
@@ -570,7 +570,7 @@ func (s *Search) Open(ctx context.Context, hits []retrieval.Hit, enough int, all
 		default:
 			c := s.rights.page(p)
 			switch {
-			case !s.rights.wait(wait, c) || c.err != nil:
+			case !c.wait(wait) || c.err != nil:
 				setIncomplete(ctx)
 			case c.open:
 				add(h)
@@ -652,7 +652,7 @@ func (s *Gate) CanOpen(ctx context.Context, name string, d *retrieval.Document) 
 		return true
 	}
 	c := r.fetch(strings.Trim(name, "/"), p)
-	if !r.wait(wait, c) || c.err != nil { // a stranger got this page, and so does the reader, unless refused
+	if !c.wait(wait) || c.err != nil { // a stranger got this page, and so does the reader, unless refused
 		setIncomplete(ctx)
 		return p != nil && p.State == Public && r.lastRefused() == 0
 	}
@@ -739,7 +739,7 @@ func (s *Gate) askFront(ctx context.Context) (refusal func() int) {
 		default:
 			wait, cancel := context.WithDeadline(ctx, c.began.Add(readerWait)) // requests that come later don't wait for a slow site
 			defer cancel()
-			r.wait(wait, c)
+			c.wait(wait)
 		}
 		return r.lastRefused()
 	}
