@@ -386,9 +386,7 @@ func (r *rights) locks() []int32 {
 // find requests a page as a reader, at each path in order, until one refuses or has
 // the page. With proof, the response must have its text.
 func (s *Gate) find(ctx context.Context, who *reader, d *retrieval.Document, paths []string, proof bool) (open bool, err error) {
-	w := &walls{look: func(path string, use func(answer)) error {
-		return s.inside.ask(ctx, s.inside.readers, insideTimeout, path, who, use)
-	}}
+	w := s.inside.walls(ctx, s.inside.readers, who)
 	for i, candidate := range paths {
 		if i > 0 && slices.Contains(paths[:i], candidate) {
 			continue
@@ -426,7 +424,7 @@ func (s *Gate) refusedAlso(ctx context.Context, slots []chan struct{}, patience 
 	below := strings.TrimPrefix(path, strings.TrimSuffix(unescape(s.root()), "/"))
 	for i, in := range s.also {
 		at := escape(s.Also[i].Prefix + below)
-		w := &walls{look: func(path string, use func(answer)) error { return in.ask(ctx, slots, insideTimeout, path, who, use) }}
+		w := in.walls(ctx, slots, who)
 		var unknown error
 		err = in.ask(ctx, slots, patience, at, who, func(a answer) {
 			switch state, why := judge(a); {

@@ -216,9 +216,7 @@ func atOnce() int { return min(insideAtOnce, 4*runtime.GOMAXPROCS(0)) }
 // gave no answer in time. It ends when giveUp in a row gave none, if that is not
 // 0. back reports that a page has an answer that had none.
 func (s *Gate) askAll(ctx context.Context, slots []chan struct{}, documents, due []*retrieval.Document, atOnce, giveUp int) (late []*retrieval.Document, back bool) {
-	w := &walls{look: func(path string, use func(answer)) error {
-		return s.inside.ask(ctx, slots, insideTimeout, path, stranger, use)
-	}}
+	w := s.inside.walls(ctx, slots, stranger)
 	var wait sync.WaitGroup
 	next := make(chan *retrieval.Document)
 	inARow := 0
@@ -449,6 +447,11 @@ func (w *walls) have(path string, file []byte) bool {
 type walls struct {
 	look func(path string, use func(answer)) error
 	once sync.Map // of func() *answer, by folder and by file
+}
+
+// walls returns the walls that a reader sees.
+func (s *inside) walls(ctx context.Context, slots []chan struct{}, who *reader) *walls {
+	return &walls{look: func(path string, use func(answer)) error { return s.ask(ctx, slots, insideTimeout, path, who, use) }}
 }
 
 // own returns the pairs of words that are not in the response for a page that
