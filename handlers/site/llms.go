@@ -8,6 +8,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/agents"
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/moved"
 )
 
 // LLMs returns llms.txt and its parts, and the pages of the files with whole
@@ -54,7 +55,7 @@ func (s *Pages) untranslated(d, front *retrieval.Document) string {
 	if !front.XDefault || d.XDefault || d.Language != front.Language {
 		return ""
 	}
-	folder, _, _ := strings.Cut(strings.TrimPrefix(pathOf(d), s.site.Prefix+"/"), "/")
+	folder, _, _ := strings.Cut(strings.TrimPrefix(moved.PathOf(d), s.site.Prefix+"/"), "/")
 	language, _, _ := strings.Cut(folder, "-")
 	own, _, _ := strings.Cut(d.Language, "-")
 	if !languageFolder.MatchString(folder) || strings.EqualFold(language, own) {

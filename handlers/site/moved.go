@@ -32,8 +32,8 @@ func (s *Pages) Moved(ctx context.Context, path string) (m Moved) {
 	gone := s.former(path)
 	m.Former = gone != nil
 	switch d := s.At(path); {
-	case d != nil && pathOf(d) != path && s.view.IsPublic(d): // at another form of its address
-		places = []moved.Place{{Address: moved.Address(pathOf(d))}}
+	case d != nil && moved.PathOf(d) != path && s.view.IsPublic(d): // at another form of its address
+		places = []moved.Place{{Address: moved.Address(moved.PathOf(d))}}
 	case d == nil && gone != nil:
 		places, proved, open = gone.Places, gone.Proved, gone.Open
 	}
@@ -96,15 +96,6 @@ func (m Moved) Location() string {
 	return (&url.URL{Path: path, RawPath: u.RawPath, Fragment: u.Fragment}).String()
 }
 
-// pathOf is the path of a page's URL.
-func pathOf(d *retrieval.Document) string {
-	u, err := url.Parse(d.URL)
-	if err != nil {
-		return ""
-	}
-	return u.Path
-}
-
 // movedLocked reports whether any page has moved behind a lock.
 func (s *Pages) movedLocked() bool {
 	if s.view.Elsewhere || len(s.Public) == len(s.documents) {
@@ -151,7 +142,7 @@ func (s *Pages) formerly(path string, gone *moved.Page) moved.Former {
 	f := moved.Former{Path: path, Title: gone.Title, Last: gone.Last, Open: gone.Open, Proved: gone.Proved}
 	for i, p := range gone.Places {
 		if d := s.at(p.Address); d != nil {
-			f.To, f.Page, f.Share, f.Proved = (&url.URL{Path: pathOf(d), Fragment: p.Anchor}).String(), d.Page, p.Share, f.Proved && i == 0
+			f.To, f.Page, f.Share, f.Proved = (&url.URL{Path: moved.PathOf(d), Fragment: p.Anchor}).String(), d.Page, p.Share, f.Proved && i == 0
 			break
 		}
 	}

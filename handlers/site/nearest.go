@@ -99,7 +99,7 @@ func (s *Pages) words() *names {
 	n.once.Do(func() {
 		n.pages, n.count = map[string][]int32{}, make([]int32, len(s.Public))
 		for i, d := range s.Public {
-			words.Split(moved.Address(pathOf(d))+" "+d.Title, func(word string, _ bool) {
+			words.Split(moved.Address(moved.PathOf(d))+" "+d.Title, func(word string, _ bool) {
 				if in := n.pages[word]; len(in) == 0 || in[len(in)-1] != int32(i) {
 					n.pages[word] = append(in, int32(i))
 					n.count[i]++

@@ -159,7 +159,7 @@ func partOf(d *retrieval.Document) string {
 // is none. Whether the reader can open it is not asked.
 func (s *Pages) At(p string) *retrieval.Document {
 	d := s.byPath[moved.Address(p)]
-	if d != nil && path.Ext(p) == ".mdx" && path.Ext(pathOf(d)) != ".mdx" {
+	if d != nil && path.Ext(p) == ".mdx" && path.Ext(moved.PathOf(d)) != ".mdx" {
 		return nil
 	}
 	return d

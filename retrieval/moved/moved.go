@@ -108,9 +108,10 @@ func Address(p string) string {
 }
 
 // addressOf is the address of a page.
-func addressOf(d *retrieval.Document) string { return Address(pathOf(d)) }
+func addressOf(d *retrieval.Document) string { return Address(PathOf(d)) }
 
-func pathOf(d *retrieval.Document) string {
+// PathOf is the path of a page's URL; all of it if it can't be parsed.
+func PathOf(d *retrieval.Document) string {
 	if u, err := url.Parse(d.URL); err == nil {
 		return u.Path
 	}

@@ -42,7 +42,7 @@ type update struct {
 func (u *update) note(before []*retrieval.Document) {
 	for _, d := range before {
 		if a := addressOf(d); u.records[a] == nil {
-			u.records[a], u.changed = &record{Path: pathOf(d), Title: short.Bytes(d.Title, maxTitle)}, true
+			u.records[a], u.changed = &record{Path: PathOf(d), Title: short.Bytes(d.Title, maxTitle)}, true
 		}
 	}
 }
@@ -112,7 +112,7 @@ func (u *update) current() map[string]bool {
 			r.Content, r.Sketch = content, nil
 			u.fresh = append(u.fresh, i)
 		}
-		p := pathOf(d)
+		p := PathOf(d)
 		u.changed = u.changed || r.Path != p || r.Title != title
 		r.Path, r.Title, current[a] = p, title, true
 	}
