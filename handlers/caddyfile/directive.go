@@ -159,7 +159,7 @@ func parseDocs(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
 		return nil, err
 	}
 	if len(args) == 0 {
-		if err := parseBlock(l, "docs", append(append(s.partWords(), s.words(apiAssistant)...), s.widgetWord()), s.validate); err != nil {
+		if err := parseBlock(l, "docs", docsWords(nil, s), s.validate); err != nil {
 			return nil, err
 		}
 		return s.routes(matcher, s.only...), nil
@@ -201,8 +201,13 @@ func globalOption(h httpcaddyfile.Helper) (*options.App, error) {
 	return a, nil
 }
 
+// docsWords are the words of docs. Without a site, those of a site are left out.
 func docsWords(site *options.Site, s *settings) []word {
-	return append(slices.Concat(s.partWords(), siteWords(site), s.words(apiAssistant)), s.widgetWord())
+	words := s.partWords()
+	if site != nil {
+		words = append(words, siteWords(site)...)
+	}
+	return append(append(words, s.words(apiAssistant)...), s.widgetWord())
 }
 
 func (s *settings) partWords() []word {
