@@ -132,6 +132,29 @@ func of(in insights.Scope, e insights.Event) insights.Event {
 	return e
 }
 
+// A column that is forgotten somewhere would be 0 in all tests.
+func TestEachFieldOfAReplyIsStored(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *insights.Store) {
+		e := reply(0, "t", "How do I start?", "yes")
+		want := reflect.ValueOf(*e.Reply)
+		put(t, s, e)
+		turns, err := s.Turns(t.Context(), acme, "t")
+		if err != nil || len(turns) != 1 {
+			t.Fatal(turns, err)
+		}
+		got := reflect.ValueOf(turns[0].Reply)
+		for i := range want.NumField() {
+			switch name := want.Type().Field(i).Name; {
+			case name == "Regenerated": // a replaced turn has it
+			case want.Field(i).IsZero():
+				t.Errorf("reply() of this file sets no %s", name)
+			case !reflect.DeepEqual(got.Field(i).Interface(), want.Field(i).Interface()):
+				t.Errorf("%s is %v, want %v", name, got.Field(i), want.Field(i))
+			}
+		}
+	})
+}
+
 var batches atomic.Int64
 
 func put(t testing.TB, s *insights.Store, events ...insights.Event) {
