@@ -53,12 +53,12 @@ func TestInitFindsTheGeneratorAndWritesACaddyfileThatWorks(t *testing.T) {
 	for name, want := range map[string]struct {
 		generator, has, lacks string
 	}{
-		"docusaurus": {"Docusaurus", "\thandle_errors 404 {\n", "clean_urls"},
+		"docusaurus": {"Docusaurus", "\tdocs acme\n\tfile_server\n}\n", "handle_errors"},
 		"vitepress":  {"VitePress with clean URLs", "\t\tclean_urls on\n\t}\n\ttry_files {path} {path}.html {path}/index.html\n", "\tdocs acme\n"},
 		"starlight":  {"Starlight", "\tdocs acme\n\tfile_server\n", "clean_urls"},
 		"mkdocs":     {"MkDocs", "\tdocs acme\n", "clean_urls"},
 		"sphinx":     {"Sphinx", "\tdocs acme\n\tfile_server\n}\n", "handle_errors"},
-		"mdbook":     {"mdBook", "\tdocs acme\n", "clean_urls"},
+		"mdbook":     {"mdBook", "\tdocs acme\n\tfile_server\n}\n", "handle_errors"},
 		"hugo":       {"Hugo", "\tdocs acme\n", "clean_urls"},
 		"jekyll":     {"Jekyll", "\tdocs acme\n", "clean_urls"},
 		"markdown":   {"Markdown", "\tdocs acme\n", "clean_urls"},

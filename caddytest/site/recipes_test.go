@@ -169,6 +169,9 @@ func (r recipe) run(t *testing.T, file string) {
 	for _, result := range results {
 		s.serves(t, result.Metadata.URL)
 	}
+	if filepath.Base(file) == r.files+".md" { // a generator's
+		s.suggests(t, strings.TrimSuffix(withoutHost(t, results[0].Metadata.URL), "/"))
+	}
 	if r.check != nil {
 		r.check(t, s)
 	}
@@ -236,6 +239,22 @@ func (s *recipeSite) serves(t *testing.T, address string) {
 		t.Errorf("%s is %d", address, r.Status)
 	} else if anchor != "" && !regexp.MustCompile(` id="?`+regexp.QuoteMeta(html.EscapeString(anchor))+`["\s>]`).Match(r.Body) {
 		t.Errorf("%s has no element for its anchor", address)
+	}
+}
+
+// suggests checks that a page whose URL is nearly that of another names it, and that
+// no page is sent instead of a picture.
+func (s *recipeSite) suggests(t *testing.T, page string) {
+	t.Helper()
+	page, _, _ = strings.Cut(page, "#")
+	ask := func(path string) *caddytest.Response {
+		return s.Do(caddytest.Request{Method: http.MethodGet, Path: path, Host: s.host, Key: "-", Header: map[string]string{"Accept": "text/html,*/*;q=0.8"}})
+	}
+	if r := ask(strings.TrimSuffix(page, ".html") + "-old.html"); r.Status != http.StatusNotFound || !strings.Contains(string(r.Body), `<div class="docs-missing"`) || !strings.Contains(string(r.Body), page) {
+		t.Errorf("a page that is not there: %d, without %s\n%s", r.Status, page, r.Body)
+	}
+	if r := ask("/assets/kite.png"); r.Status != http.StatusNotFound || len(r.Body) > 0 {
+		t.Errorf("a picture that is not there: %d\n%s", r.Status, r.Body)
 	}
 }
 

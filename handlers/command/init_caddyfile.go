@@ -28,7 +28,6 @@ type firstSite struct {
 	// known.
 	generator string
 	cleanURLs bool
-	notFound  bool // it has 404.html
 }
 
 // complete checks the answers and fills in what follows from them.
@@ -158,9 +157,6 @@ func (s *firstSite) caddyfile() string {
 	}
 	if s.Root != "" {
 		line("file_server")
-	}
-	if s.notFound {
-		line("handle_errors 404", block("rewrite /404.html", "file_server"))
 	}
 	line("}")
 	return string(caddyfile.Format([]byte(b.String())))

@@ -63,8 +63,6 @@ func (s *firstSite) lookAt() error {
 		return nil
 	}
 	s.generator = "HTML"
-	_, err = os.Stat(filepath.Join(s.Root, "404.html"))
-	s.notFound = err == nil
 	clean, dotted := 0, 0
 	for _, name := range html[:min(len(html), 40)] {
 		text := startOf(filepath.Join(s.Root, name))
