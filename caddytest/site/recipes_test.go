@@ -79,11 +79,15 @@ var recipes = map[string]recipe{
 	"hugo": {files: "hugo", query: "gusts", want: "/guide/wind/#gusts", check: func(t *testing.T, s *recipeSite) {
 		s.pages(t, "/", "/guide/", "/guide/install/", "/guide/wind/")
 	}},
-	"jekyll":   {files: "jekyll", query: "gusts", want: "/guide/wind/#gusts"},
-	"markdown": {files: "markdown", prepare: withTemplate, query: "verify the installation", want: "/guide/install#verify-the-installation"},
-	"mdx":      {files: "markdown", prepare: renderedAsMDX, query: "gusts", want: "/guide/wind#gusts"},
-	"path":     {files: "mkdocs", query: "gusts", want: "/docs/guide/wind/#gusts", api: "/docs/v1/search/acme"},
-	"proxy":    {files: "mkdocs", prepare: behindSitemap, query: "gusts", want: "/guide/wind/#gusts"},
+	"jekyll": {files: "jekyll", query: "gusts", want: "/guide/wind/#gusts"},
+	"markdown": {files: "markdown", prepare: withTemplate, query: "verify the installation", want: "/guide/install#verify-the-installation", check: func(t *testing.T, s *recipeSite) {
+		if r := s.do(http.MethodGet, "/guide/install", ""); !strings.Contains(string(r.Body), `<meta name="viewport" content="width=device-width">`) {
+			t.Errorf("on a phone, the page is as wide as on a desk:\n%s", r.Body)
+		}
+	}},
+	"mdx":   {files: "markdown", prepare: renderedAsMDX, query: "gusts", want: "/guide/wind#gusts"},
+	"path":  {files: "mkdocs", query: "gusts", want: "/docs/guide/wind/#gusts", api: "/docs/v1/search/acme"},
+	"proxy": {files: "mkdocs", prepare: behindSitemap, query: "gusts", want: "/guide/wind/#gusts"},
 	"versions": {files: "markdown", prepare: twoVersions, query: "gust above knots", want: "/v2/guide/wind.html#gusts", check: func(t *testing.T, s *recipeSite) {
 		s.finds(t, "gust above knots", `{"version":"1.x"}`, "/v1/guide/wind.html#gusts")
 		if r := s.do(http.MethodPost, s.api, `{"query":"gust above knots"}`); strings.Contains(string(r.Body), "/v1/") {
