@@ -97,6 +97,36 @@ func TestInitFindsTheGeneratorAndWritesACaddyfileThatWorks(t *testing.T) {
 	}
 }
 
+func TestInitSaysWhatAFolderLacks(t *testing.T) {
+	const html, markdown = "<!doctype html><html lang=en><title>Kite</title><main><h1>Kite</h1><p>It flies.</p></main></html>", "# Kite\n\nIt flies.\n"
+	for name, c := range map[string]struct {
+		files   map[string]string
+		widget  bool
+		says    []string
+		nothing string
+	}{
+		"Markdown that nothing renders has no widget": {map[string]string{"index.md": markdown}, true, []string{"no page can have the widget", "there is no page at http://localhost:8080/"}, ""},
+		"a front page that is HTML is there":          {map[string]string{"guide.md": markdown, "index.html": html}, false, nil, "there is no page"},
+		"pages that are HTML have it":                 {map[string]string{"index.html": html, "more.md": markdown}, true, nil, "widget"},
+		"a site without a front page":                 {map[string]string{"guide/kite.html": html}, false, []string{"there is no page at http://localhost:8080/"}, "widget"},
+	} {
+		args := []string{"--root", caddytest.Folder(t, c.files), "--config", filepath.Join(t.TempDir(), "Caddyfile")}
+		if c.widget {
+			args = append(args, "--widget")
+		}
+		made, err := runInit(t, args...)
+		notes := strings.Join(made.Notes, "\n")
+		for _, says := range c.says {
+			if !strings.Contains(notes, says) {
+				t.Errorf("%s: %v\n%s", name, err, notes)
+			}
+		}
+		if c.nothing != "" && strings.Contains(notes, c.nothing) {
+			t.Errorf("%s: %v\n%s", name, err, notes)
+		}
+	}
+}
+
 func TestInitFindsTheSiteInTheProjectOfItsGenerator(t *testing.T) {
 	project := caddytest.Folder(t, map[string]string{"mkdocs.yml": "site_name: Kite\n", "docs/index.md": "# Kite\n"})
 	file := filepath.Join(t.TempDir(), "Caddyfile")

@@ -165,6 +165,12 @@ func (s *firstSite) notes() (notes []string) {
 	if s.generator != "" && s.generator != "HTML" {
 		notes = append(notes, "what to watch with "+s.generator+": "+recipe(strings.ToLower(s.generator)))
 	}
+	if s.Widget && s.generator == "Markdown" {
+		notes = append(notes, "no page can have the widget: this Caddyfile serves Markdown as text; render it as the recipe does")
+	}
+	if _, err := os.Stat(filepath.Join(s.Root, "index.html")); err != nil && s.Root != "" {
+		notes = append(notes, "there is no page at "+s.origin()+"/: "+s.Root+" has no index.html")
+	}
 	if s.unset() {
 		notes = append(notes, "the model was not checked: set "+s.ModelKey+" where Caddy runs, to its API key")
 	}
