@@ -547,6 +547,10 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 			inBlock("\tsearch {\n\t\trate_limit distributed\n\t\trate_limit distributed\n\t}"),
 			`rate_limit: distributed is written twice; keep one; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:4`,
 		},
+		"rate_limit distributed with a long interval": {
+			inBlock("\tsearch {\n\t\trate_limit distributed {\n\t\t\tread_interval 2h\n\t\t}\n\t}"),
+			`read_interval: 2h must be from 100ms to 1h; write: read_interval <duration>, like: read_interval 5s, at Caddyfile:4`,
+		},
 		"rate_limit off and distributed": {
 			inBlock("\tsearch {\n\t\trate_limit off\n\t\trate_limit distributed\n\t}"),
 			`rate_limit: off excludes every other rate_limit of this block; keep one of them; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:4`,
@@ -557,7 +561,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"rate_limit distributed with a negative interval": {
 			inBlock("\tsearch {\n\t\trate_limit distributed {\n\t\t\twrite_interval -5s\n\t\t}\n\t}"),
-			`write_interval: -5s must be from 100ms to 365d; write: write_interval <duration>, like: write_interval 5s, at Caddyfile:4`,
+			`write_interval: -5s must be from 100ms to 1h; write: write_interval <duration>, like: write_interval 5s, at Caddyfile:4`,
 		},
 		"rate_limit of a kind with a block": {
 			inBlock("\tsearch {\n\t\trate_limit ip 600 1m {\n\t\t\tread_interval 5s\n\t\t}\n\t}"),

@@ -107,10 +107,9 @@ func distributedWords(d *caddyrl.DistributedRateLimiting) []word {
 // validate checks the values of caddy-ratelimit's fields, which has no bounds
 // itself.
 func (s *limits) validate() error {
-	const most = 365 * 24 * time.Hour
 	c := new(options.Checker)
-	c.Duration("read_interval", s.Distributed.ReadInterval, 100*time.Millisecond, most)
-	c.Duration("write_interval", s.Distributed.WriteInterval, 100*time.Millisecond, most)
-	c.Duration("purge_age", s.Distributed.PurgeAge, time.Minute, most)
+	c.Duration("read_interval", s.Distributed.ReadInterval, 100*time.Millisecond, time.Hour)
+	c.Duration("write_interval", s.Distributed.WriteInterval, 100*time.Millisecond, time.Hour)
+	c.Duration("purge_age", s.Distributed.PurgeAge, time.Minute, 365*24*time.Hour)
 	return c.Err()
 }
