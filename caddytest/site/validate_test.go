@@ -202,7 +202,7 @@ var bad = []struct{ field, value, says string }{
 	{"Site.poll_interval", `"1ms"`, `poll_interval: 1ms must be from 1s to 1d`},
 	{"Site.poll_interval", `"-10s"`, `poll_interval: -10s must be from 1s to 1d`},
 	{"Site.instructions", `"` + strings.Repeat("be brief ", 3000) + `"`, `instructions: has 27000 characters`},
-	{"Site.support_url", `"help"`, `support_url: "help" must be a URL`},
+	{"Site.support_url", `"help"`, `support_url: "help" must be a URL that starts with https:// or http://, or mailto: and an email address`},
 	{"Site.edit_url", `"edit/{source}"`, `edit_url: "edit/" must be a URL`},
 	{"Site.edit_url", `"https://github.com/acme/docs"`, `edit_url: "https://github.com/acme/docs" must have {source} or {page}`},
 	{"Site.edit_url", `"https://github.com/{path}/{source}"`, `edit_url: the placeholder {path} is not replaced here`},

@@ -161,6 +161,11 @@ func (c *Checker) literal(field, value string) {
 // url checks a URL of the web. It returns nil for one that is wrong, left out
 // or unknown before the start.
 func (c *Checker) url(field, value string) *url.URL {
+	return c.urlOf(field, value, "https:// or http://")
+}
+
+// urlOf is url for a field that may begin with more, which the error names.
+func (c *Checker) urlOf(field, value, begins string) *url.URL {
 	if value == "" || c.replaced(field, value) {
 		return nil
 	}
@@ -169,7 +174,7 @@ func (c *Checker) url(field, value string) *url.URL {
 	case err == nil && u.User != nil: // the value may hold a password
 		c.Fail(field, "a URL must not hold a user name or password")
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		c.Fail(field, "%q must be a URL that starts with https:// or http://", value)
+		c.Fail(field, "%q must be a URL that starts with %s", value, begins)
 	case strings.Contains(u.Host, "*"):
 		c.Fail(field, "%q must have one host, without *", value)
 	default:

@@ -286,7 +286,7 @@ func (s *Site) Validate() error {
 		if strings.Contains(s.SupportURL, "@") && !strings.Contains(s.SupportURL, ":") {
 			c.Fail("support_url", "%q is an email address, which is written mailto:%[1]s", s.SupportURL)
 		} else {
-			c.url("support_url", s.SupportURL)
+			c.urlOf("support_url", s.SupportURL, "https:// or http://, or mailto: and an email address")
 		}
 	}
 	if s.EditURL != "" {
