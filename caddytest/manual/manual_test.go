@@ -459,6 +459,28 @@ func TestTheManualHasEveryCommandAndFlag(t *testing.T) {
 	}
 }
 
+// Only the numbers of stored formats are compared: releases have other versions.
+func TestTheManualsSampleOfVersionIsWhatTheBinaryPrints(t *testing.T) {
+	docs := &cobra.Command{Use: "docs"}
+	caddycmd.Commands()["docs"].CobraFunc(docs)
+	var out bytes.Buffer
+	docs.SetOut(&out)
+	docs.SetArgs([]string{"version"})
+	if err := docs.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	sample := section(t, manualPages(t)["commands"], "## version")
+	formats := regexp.MustCompile(`(?m)^\w+ +(format|schema) \d+$`).FindAllString(out.String(), -1)
+	for _, line := range formats {
+		if !strings.Contains(sample, "\n"+line+"\n") {
+			t.Errorf("commands.md lacks the line %q", line)
+		}
+	}
+	if len(formats) != 2 {
+		t.Errorf("version prints\n%s", &out)
+	}
+}
+
 func TestTheManualHasEveryErrorCode(t *testing.T) {
 	files, err := filepath.Glob("../../handlers/*.go")
 	if err != nil {
