@@ -229,6 +229,9 @@ func TestGenerate(t *testing.T) {
 		{Page: "", Title: "Home", Links: []retrieval.Link{
 			{Page: "tls", Text: "certificates"},
 			{Page: "tls", Text: "here"},
+			{Page: "tls", Text: "Prev"},
+			{Page: "tls", Text: "« Nach oben"},
+			{Page: "a", Text: "Up"},
 			{Page: "tls", Text: "Automatic HTTPS"}, // its title
 			{Page: "tls", Text: "https://x.org/tls"},
 			{Page: "gone", Text: "deleted"},

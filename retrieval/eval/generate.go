@@ -13,7 +13,11 @@ import (
 // trivial are texts of links that don't say where they lead.
 const trivial = "|here|this|this page|this guide|this article|this section|this document|the docs|docs|documentation|" +
 	"link|page|guide|read more|more|learn more|see here|click here|details|more details|more information|more info|" +
-	"example|examples|above|below|next|previous|back|home|start here|source|hier|ici|aquí|qui|aqui|здесь|こちら|这里|여기|"
+	"example|examples|above|below|next|previous|back|home|start here|source|hier|ici|aquí|qui|aqui|здесь|こちら|这里|여기|" +
+	// What DocBook and others write above and below a page.
+	"prev|up|top|contents|table of contents|next page|previous page|zurück|weiter|nach oben|zum anfang|inhaltsverzeichnis|" +
+	"précédent|suivant|niveau supérieur|sommaire|anterior|siguiente|subir|inicio|пред|след|уровень выше|начало|" +
+	"戻る|次へ|上に戻る|ホーム|上一页|下一页|上一级|起始页|이전|다음|위로|처음으로|"
 
 // Generate proposes queries from a site's pages, with judgements: the texts of
 // links from other pages (group "link") and descriptions (group
