@@ -90,6 +90,8 @@ func TestAnchorsOfHeadingsInHTML(t *testing.T) {
 		"Apache":                        {`<h2><a name="kites" id="kites">Kites</a></h2><p>x`, "kites"},
 		"a list that begins with it":    {`<div id="quickview"><h3>Topics</h3><ul><li>x</ul></div>`, "quickview"},
 		"a name before it":              {`<p><a name="kites"></a><h2>Kites</h2><p>x`, "kites"},
+		"makeinfo":                      {`<div class="subsection" id="kites"><table class="header"><tr><td>[<a href="#a"> &lt;&lt; </a>]</td><td>[<a href="#b"> Up </a>]</td><td> &nbsp; </td></tr></table> <h3>1.2 Kites</h3><p>x</div>`, "kites"},
+		"a heading before it":           {`<div id="other"><h3><a href="b.html">Lines</a></h3><ul><li><a href="c.html">Tails</a></ul><h3>Kites</h3><p>x</div>`, ""},
 		"text before it in the element": {`<div id="other">Text <h2>Kites</h2><p>x</div>`, ""},
 		"a link to elsewhere":           {`<div id="here"><p>x<h2>See <a href="#there">there</a></h2><p id="there">x</div>`, ""},
 		"Sphinx' link to the contents":  {`<section id="kites"><h2><a class="toc-backref" href="#id2" role="doc-backlink">Kites</a><a class="headerlink" href="#kites">¶</a></h2><p>x</section>`, "kites"},

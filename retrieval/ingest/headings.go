@@ -99,14 +99,15 @@ func enclosingAnchor(n *html.Node, may func(*html.Node) bool) string {
 	return ""
 }
 
-// mostEmpty is how many empty elements, such as targets of an index, may stand
-// before a heading that begins an element.
+// mostEmpty is how many elements without text, such as targets of an index, may
+// stand before a heading that begins an element.
 const mostEmpty = 30
 
-// opens reports whether nothing that readers see is before n in its parent.
+// opens reports whether nothing that readers see is before n in its parent, other
+// than links, with which makeinfo leads from each section to the next.
 func opens(n *html.Node) bool {
 	s := n.PrevSibling
-	for i := 0; s != nil && i < mostEmpty && !textBelow(s); i++ {
+	for i := 0; s != nil && i < mostEmpty && (!textBelow(s) || findAll(s, isHeading) == nil && onlyLinks(s)); i++ {
 		s = s.PrevSibling
 	}
 	return s == nil

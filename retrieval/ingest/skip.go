@@ -79,12 +79,12 @@ func isContents(n *html.Node) bool {
 		contentsTitle.MatchString(headingText(heading)) && onlyLinks(list)
 }
 
-// onlyLinks reports whether all text below n is in links.
+// onlyLinks reports whether all words below n are in links.
 func onlyLinks(n *html.Node) bool {
 	if n.Type == html.TextNode {
-		return strings.TrimSpace(n.Data) == ""
+		return !hasLetter(n.Data)
 	}
-	if n.DataAtom == atom.A {
+	if n.DataAtom == atom.A && hasAttr(n, "href") {
 		return true
 	}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
