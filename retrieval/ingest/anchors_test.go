@@ -90,6 +90,7 @@ func TestAnchorsOfHeadingsInHTML(t *testing.T) {
 		"Apache":                        {`<h2><a name="kites" id="kites">Kites</a></h2><p>x`, "kites"},
 		"a list that begins with it":    {`<div id="quickview"><h3>Topics</h3><ul><li>x</ul></div>`, "quickview"},
 		"a name before it":              {`<p><a name="kites"></a><h2>Kites</h2><p>x`, "kites"},
+		"a name in a line before it":    {"<p>\n<a name=kites></a>\n<h2>Kites</h2><p>x", "kites"},
 		"makeinfo":                      {`<div class="subsection" id="kites"><table class="header"><tr><td>[<a href="#a"> &lt;&lt; </a>]</td><td>[<a href="#b"> Up </a>]</td><td> &nbsp; </td></tr></table> <h3>1.2 Kites</h3><p>x</div>`, "kites"},
 		"a heading before it":           {`<div id="other"><h3><a href="b.html">Lines</a></h3><ul><li><a href="c.html">Tails</a></ul><h3>Kites</h3><p>x</div>`, ""},
 		"text before it in the element": {`<div id="other">Text <h2>Kites</h2><p>x</div>`, ""},

@@ -147,10 +147,12 @@ func precedingAnchor(n *html.Node) string {
 	if s == nil || textOf(s) != "" {
 		return ""
 	}
-	if s.DataAtom == atom.P && s.FirstChild != nil {
-		s = s.FirstChild
+	if s.DataAtom == atom.P {
+		for s = s.FirstChild; s != nil && s.Type != html.ElementNode; {
+			s = s.NextSibling
+		}
 	}
-	if s.DataAtom == atom.A || s.DataAtom == atom.Span || s.DataAtom == atom.Div {
+	if s != nil && (s.DataAtom == atom.A || s.DataAtom == atom.Span || s.DataAtom == atom.Div) {
 		return targetAnchor(s)
 	}
 	return ""
