@@ -125,3 +125,27 @@ func TestTermsWithAnIDOpenSections(t *testing.T) {
 		t.Errorf("%d terms opened %d sections", maxTerms+10, len(doc.Sections))
 	}
 }
+
+// makeinfo 6 ends the definition before a term with the term's targets.
+func TestTargetsThatEndADefinitionAreThoseOfTheNextTerm(t *testing.T) {
+	doc := read(t, Options{}, "a.html", `<main><h2 id="s">Options</h2><dl compact="compact">
+<dd><span id="index-EQUALS"></span>
+</dd>
+<dt><span><tt>EQUALS</tt></span></dt>
+<dd><p>Expands <a id="later"></a><tt>=</tt>.
+</p>
+<a name="index-GLOB"></a>
+<a name="index-globbing"></a>
+</dd>
+<dt><span><tt>GLOB</tt></span></dt>
+<dd><p>Expands <tt>*</tt>.</p></dd>
+<dt><span>others</span></dt>
+<dd><p>Expand nothing.</p> <a id="end"></a> At all.<p><a id="picture"></a><img src="a.png"></p></dd>
+<dt><span>more</span></dt>
+<dd><p>None.</p></dd></dl></main>`)
+	want := "### Options > EQUALS [index-EQUALS]\nExpands =.\n\n### Options > GLOB [index-GLOB]\nExpands *.\n\n" +
+		"## Options [s]\nothers\n  Expand nothing.\n\n  At all.\n\nmore\n  None."
+	if got := strings.TrimSpace(dump(doc)); got != want {
+		t.Errorf("got\n%s\n\nwant\n%s", got, want)
+	}
+}

@@ -388,7 +388,19 @@ func (w *writer) termAnchor(n *html.Node) string {
 	if !w.page || n.DataAtom != atom.Dt || w.terms == maxTerms || strings.IndexFunc(textOf(n), unicode.IsLetter) < 0 {
 		return ""
 	}
-	return cmp.Or(anchorOf(attr(n, "id")), innerAnchor(n))
+	return cmp.Or(anchorOf(attr(n, "id")), innerAnchor(n), anchorAtEnd(previousElement(n)))
+}
+
+// anchorAtEnd is the first of the empty targets with which a definition ends. They
+// are those of the next term, as makeinfo writes them.
+func anchorAtEnd(dd *html.Node) (anchor string) {
+	if dd == nil || dd.DataAtom != atom.Dd {
+		return ""
+	}
+	for c := dd.LastChild; c != nil && !textBelow(c) && (c.Type != html.ElementNode || c.DataAtom == atom.Span || c.DataAtom == atom.A); c = c.PrevSibling {
+		anchor = cmp.Or(targetAnchor(c), anchor)
+	}
+	return anchor
 }
 
 // target is the URL to which a link leads, nil if it is none.
