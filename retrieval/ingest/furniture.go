@@ -217,7 +217,8 @@ func (w *writer) blockOf(nodes []*html.Node) (b block, ok bool) {
 			b.links++
 			href := attr(link, "href")
 			b.within = b.within && strings.HasPrefix(href, "#")
-			if hasAttr(link, "accesskey") || hasAttr(link, "hreflang") {
+			if hasAttr(link, "accesskey") || hasAttr(link, "hreflang") ||
+				slices.ContainsFunc(strings.Fields(strings.ToLower(attr(link, "rel"))), leadingRelations.has) {
 				b.leads++
 			}
 			sum, targets = hashByte(sum, 'a'), hashWords(targets, href)

@@ -19,6 +19,7 @@ const (
 	skippedRoles
 	skippedClasses // are on elements that are not the page's text
 	breadcrumbClasses
+	leadingRelations // of links that lead through a manual
 	noteClasses
 	notes // kinds of notes, as GitHub knows them
 	tips
@@ -91,6 +92,7 @@ var sets = func() map[string]words {
 			viewcode-link footnote-ref footnote-reference footnote-backref reversefootnote
 			markdown-toc wy-breadcrumbs-aside md-tags md-post__meta md-post__action post-meta entry-meta article-meta`,
 		breadcrumbClasses: "breadcrumb breadcrumbs md-path wy-breadcrumbs",
+		leadingRelations:  "start contents index prev previous next up top",
 		noteClasses: `admonition theme-admonition custom-block hint-container custom-container starlight-aside markdown-alert alert callout
 			nextra-callout admonitionblock`,
 		notes:    "note info information seealso abstract question example primary secondary versionadded versionchanged quote todo default",
