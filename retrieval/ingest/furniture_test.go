@@ -130,3 +130,31 @@ func TestANoteThatRepeatsSaysThatThePageHasMoved(t *testing.T) {
 		t.Errorf("%+v %v", doc, err)
 	}
 }
+
+// rsyslog's manual ends each page with notes that are the same, and has others with
+// the same title in the text.
+func TestATitleOfANoteGoesWithAllThatItSays(t *testing.T) {
+	in := mustNew(t, Options{})
+	const note = `<div class="admonition seealso"><p class="admonition-title">%s</p>%s</div>`
+	const links = `<p>Help:</p><ul><li><a href="http://l.example">Mailing list</a></li><li><a href="http://g.example">GitHub</a></li></ul>`
+	sample := map[string][]byte{}
+	for i := range 12 {
+		own := fmt.Sprintf(note, "See also", fmt.Sprintf("<p>Part %d.</p>", i))
+		sample[fmt.Sprintf("m%d.html", i)] = fmt.Appendf(nil, `<body><div role="main"><h1>Page %d</h1><p>Says %[1]d.</p>%s</div></body>`, i,
+			strings.Repeat(own, i%3)+fmt.Sprintf(note, "See also", links)+fmt.Sprintf(note, fmt.Sprintf("Line %d has moved", i), links))
+	}
+	in.Use(in.Learn(sample))
+	for file, want := range map[string]string{
+		"m6.html": "Says 6.\n\nLine 6 has moved",
+		"m7.html": "Says 7.\n\nSee also\n\nPart 7.\n\nLine 7 has moved",
+	} {
+		doc, _, _ := in.Document(file, sample[file])
+		if got := doc.Sections[0].Text; got != want {
+			t.Errorf("%s: %q, want %q", file, got, want)
+		}
+		md, err := in.Markdown(doc, sample[file], "")
+		if n := strings.Count(string(md), "> [!NOTE]"); err != nil || n != strings.Count(want, "\n\nSee also")+1 {
+			t.Errorf("%s: %d notes, %v:\n%s", file, n, err, md)
+		}
+	}
+}

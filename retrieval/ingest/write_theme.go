@@ -94,7 +94,8 @@ func kindOfNote(word string) string {
 var noteTitle = regexp.MustCompile(`(?i)(?:admonition|alert|block|container|callout|aside)[-_]*(?:title|heading)|(?:^|\s)(?:alert-)?title(?:\s|$)`)
 
 // note writes a note: its kind as GitHub writes it, its title unless that is
-// the kind, its text.
+// the kind, its text. It is nil for one whose text is left out, unless its title
+// says more than the kind.
 func (f *flow) note(n *html.Node, kind string) []string {
 	w := f.w
 	text := ""
@@ -111,6 +112,13 @@ func (f *flow) note(n *html.Node, kind string) []string {
 	blocks := w.nest(n)
 	if text == "" && hasAttr(n, "data-title") && len(blocks) > 0 {
 		text, blocks = plainOf(blocks[0]), blocks[1:]
+	}
+	if len(blocks) == 0 && (text == "" || kindOfNote(strings.ToLower(strings.Trim(strings.ReplaceAll(text, " ", ""), ":"))) != "") {
+		for d := range n.Descendants() {
+			if w.furniture[d] { // all that it says
+				return nil
+			}
+		}
 	}
 	first := asSyntax("[!" + kind + "]")
 	if text != "" && !strings.EqualFold(strings.Trim(text, ":"), kind) {

@@ -193,7 +193,9 @@ func (f *flow) node(n *html.Node) {
 		return
 	}
 	if kind := noteKind(n); kind != "" && w.nested <= maxNested {
-		f.add(inQuote(f.note(n, kind)))
+		if blocks := f.note(n, kind); len(blocks) > 0 {
+			f.add(inQuote(blocks))
+		}
 		return
 	}
 	switch n.DataAtom {
