@@ -174,16 +174,21 @@ func lastBreak(s, rest string) int {
 
 // oneLine returns a section's text without fences, marks of lists, and white
 // space other than single spaces. Outside of code, "·" separates the cells of
-// a table's row.
+// tables.
 func oneLine(text string) string {
 	out := make([]byte, 0, len(text))
-	inCode := false
+	inCode, inTable := false, false
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") {
-			inCode = !inCode
+			inCode, inTable = !inCode, false
 			continue
 		}
+		row := !inCode && line != "" && (inTable || strings.Contains(line, " | "))
+		if row && inTable && !strings.HasPrefix(line, "| ") {
+			out = append(out, " ·"...)
+		}
+		inTable = row
 		for word := range strings.FieldsSeq(strings.TrimPrefix(line, "- ")) {
 			if len(out) > 0 {
 				out = append(out, ' ')

@@ -30,10 +30,11 @@ func TestSnippet(t *testing.T) {
 		mark       retrieval.Marker
 	}{
 		"a short text is whole, on one line": {"One.\n\n- two\n- three\n\n```bash\ncode  here\n```\n", "One. two three code here", words("two")},
-		"a table and a pipe":                 {"who | limit\nan address | 5\n\n```bash\na | b\n```\n", "who · limit an address · 5 a | b", words("limit")},
+		"a table and a pipe":                 {"who | limit\nan address | 5\n\n```bash\na | b\n```\n", "who · limit · an address · 5 a | b", words("limit")},
+		"rows that lack cells":               {"who | limit | per\nall\n| 5\nan address | 6\n\nOn\ntwo lines.", "who · limit · per · all · 5 · an address · 6 On two lines.", words("limit")},
 		"control characters":                 {"a \x1b[31mb\x00 c\u00a0d\x7f \x01", "a \x1b[31mb\x00 c d\x7f \x01", words("x")},
 		"around the words":                   {long + "Here the needle is. " + long, "…Here the needle is. Some filler is said here again. Some…", words("needle")},
-		"between the cells of a table":       {long + "\n\n" + strings.Repeat("cell | other cell | a needle | last\n", 9) + long, "…other cell · a needle · last cell · other cell · a needle…", words("needle")},
+		"between the cells of a table":       {long + "\n\n" + strings.Repeat("cell | other cell | a needle | last\n", 9) + long, "…other cell · a needle · last · cell · other cell · a…", words("needle")},
 		"a cell's beginning":                 {long + "\n\na-long-word-without-a-space | needle | in | hay | " + long, "…needle · in · hay · Some filler is said here again. Some…", words("needle")},
 		"a sentence's end":                   {"The needle ends with a sentence, and it has 53 letters. " + long, "The needle ends with a sentence, and it has 53 letters…", words("needle")},
 		"where both words are":               {"A needle. " + long + "A needle in hay. " + long, "…A needle in hay. Some filler is said here again. Some…", words("needle", "hay")},
