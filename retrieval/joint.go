@@ -130,7 +130,7 @@ func (p *part) problem() (found Problem, n int) {
 	defer p.mu.Unlock()
 	for d, other := range p.outdone {
 		if found.File == "" || d.File < found.File {
-			found = Problem{File: d.File, Reason: fmt.Sprintf("has the address of %s, whose source comes first; it is left out", other.File)}
+			found = Problem{File: d.File, Reason: fmt.Sprintf("has the same URL as %s, which comes from an earlier source; it is left out", other.File)}
 		}
 	}
 	if n = len(p.outdone); n > 1 {

@@ -183,7 +183,7 @@ func (r *Refresher) watch(ctx context.Context, changes chan<- struct{}) {
 	}
 	for failures := 1; ctx.Err() == nil; failures++ {
 		if err := r.options.Source.Watch(ctx, changed); err != nil && ctx.Err() == nil {
-			r.log.Warn("watching for changes failed; it is tried again", "error", err)
+			r.log.Warn("watching for changes failed; will retry", "error", err)
 		}
 		Sleep(ctx, backoff(refreshRetry, maxRefreshRetry, failures))
 	}
@@ -292,7 +292,7 @@ func (r *Refresher) refresh(ctx context.Context) (Report, error) {
 		report, err = r.attempt(ctx)
 	}
 	if errors.Is(err, fs.ErrNotExist) && len(r.documents) > 0 {
-		report.Held = fmt.Sprintf("the site's folder is missing; its %d pages are served until it is back", len(r.documents))
+		report.Held = fmt.Sprintf("the site's folder is missing; its %d pages are served until it returns", len(r.documents))
 		report.Pages = len(r.documents)
 	}
 	report.Started, report.Took = started, time.Since(started)
@@ -312,11 +312,11 @@ func (r *Refresher) refresh(ctx context.Context) (Report, error) {
 	switch {
 	case ctx.Err() != nil:
 	case err != nil && before.Error != err.Error() && len(r.documents) == 0:
-		r.log.Error("the site's pages can't be read; it is tried again", "error", err)
+		r.log.Error("the site's pages can't be read; will retry", "error", err)
 	case err != nil && before.Error != err.Error():
 		r.log.Error("refreshing the index failed; the previous pages are served", "error", err, "pages", len(r.documents))
 	case err == nil && report.Held != "" && before.Held == "":
-		r.log.Warn("the refresh is held back", "reason", report.Held)
+		r.log.Warn("changes to the pages are held back", "reason", report.Held)
 	case report.Published:
 		r.log.Info("index refreshed",
 			"pages", report.Pages, "sections", report.Sections, "added", report.Added, "removed", report.Removed,
@@ -330,7 +330,7 @@ func (r *Refresher) load() {
 	r.documents = r.options.Index.Documents()
 	var err error
 	if r.table, err = loadPageTable(r.tablePath(), r.options.Ingester.Fingerprint()); err != nil {
-		r.log.Warn("the page table of the last run can't be used; all pages are read again", "error", err)
+		r.log.Warn("the page table of the last run can't be used; all pages will be read again", "error", err)
 	}
 	r.options.Ingester.Use(r.table.Repeated)
 	if r.moved = r.table.Origin != "" && r.table.Origin != r.options.Origin; r.moved {

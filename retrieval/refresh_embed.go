@@ -98,7 +98,7 @@ func (e *embeddings) load() {
 	}
 	var err error
 	if e.cache, err = disk.OpenVectors(path); err != nil {
-		e.refresher.log.Warn("the vectors of earlier runs can't be read; all sections are embedded again", "error", err)
+		e.refresher.log.Warn("the vectors of earlier runs can't be read; all sections will be embedded again", "error", err)
 	}
 	// Without a document, its keys are missing until it is read again.
 	e.keys, err = e.keysOf(context.Background(), e.refresher.documents)
@@ -277,7 +277,7 @@ func (e *embeddings) run(ctx context.Context) {
 		case err == nil:
 			failures = 0
 		case failures == 0:
-			e.refresher.log.Warn("embedding sections failed; it is tried again", "model", e.model, "error", err)
+			e.refresher.log.Warn("embedding sections failed; will retry", "model", e.model, "error", err)
 			fallthrough
 		default:
 			failures++
@@ -321,7 +321,7 @@ func (e *embeddings) publish(ctx context.Context) error {
 		}
 	}
 	if err := e.cache.Compact(live); err != nil {
-		r.log.Warn("vectors of removed pages still take up space", "error", err)
+		r.log.Warn("could not free the space of removed pages' vectors", "error", err)
 	}
 	s := r.Status().Embeddings
 	r.log.Info("vectors published", "model", e.model, "vectors", s.Done, "sections", s.Total)

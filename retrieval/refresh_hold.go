@@ -54,13 +54,13 @@ func (h *hold) check(documents []*Document, files []File, now time.Time) string 
 	case len(files) == 0:
 		// An unmounted volume looks like this. To have no pages, operators
 		// remove the site.
-		return fmt.Sprintf("the site's folder has no pages; the %d previous pages are served until it has", len(documents))
+		return fmt.Sprintf("the site's folder has no pages; the %d previous pages are served until it has some", len(documents))
 	case now.Sub(h.since) >= holdFor:
 		*h = hold{}
 		return ""
 	case mostLost:
-		return fmt.Sprintf("%d of %d pages are missing; the previous pages are served until the folder has not changed for %s",
+		return fmt.Sprintf("%d of %d pages are missing; the previous pages are served until the folder has been unchanged for %s",
 			lost, len(documents), holdFor)
 	}
-	return fmt.Sprintf("pages were missing and are coming back; the previous pages are served until the folder has not changed for %s", holdFor)
+	return fmt.Sprintf("pages were missing and are coming back; the previous pages are served until the folder has been unchanged for %s", holdFor)
 }

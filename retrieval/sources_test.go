@@ -52,7 +52,7 @@ func TestEachSourceKeepsItsPagesWhileOthersChangeOrFail(t *testing.T) {
 		}
 		expect("at first", "a.md a", "b.md b", "both.md first")
 		st := s.Status()
-		if p := st.Problems; len(p) != 1 || p[0].File != "both.md" || !strings.Contains(p[0].Reason, "has the address of both.md, whose source comes first") {
+		if p := st.Problems; len(p) != 1 || p[0].File != "both.md" || !strings.Contains(p[0].Reason, "has the same URL as both.md, which comes from an earlier source") {
 			t.Errorf("problems %+v", p)
 		}
 		if len(st.Sources) != 2 || st.Sources[1].Name != "folder 1" || st.Sources[1].Pages != 1 || st.Sources[0].Pages != 2 {

@@ -91,7 +91,7 @@ func TestAMeilisearchThatFailsAndComesBack(t *testing.T) {
 				fault.undo(m, t)
 				caddytest.Until(t, "the server answers again", func() bool {
 					_, found := searchSite(s, "install")
-					return found && !strings.Contains(tail(s.Log()), "no Meilisearch server answered")
+					return found && !strings.Contains(tail(s.Log()), "no Meilisearch server responded")
 				})
 				waitForSections(t, m, acmeSections)
 			})

@@ -24,7 +24,7 @@ func TestSearchesOfMeilisearchAreCounted(t *testing.T) {
 	}{
 		{"a server answers", "", nil, "answered", ""},
 		{"none does", "", meiliserver.Down, "failed", ""},
-		{"the index inside the process answers", "fallback embedded", meiliserver.Down, "fallback", "answered by the fallback"},
+		{"the index inside the process answers", "fallback embedded", meiliserver.Down, "fallback", "the fallback answered the search"},
 		{"a server has no embedder of the name", "embedder mine", nil, "keyword_only", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

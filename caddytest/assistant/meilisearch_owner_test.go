@@ -71,7 +71,7 @@ func TestDeletedDocumentsOfMeilisearchAreRestored(t *testing.T) {
 		t.Error(err)
 	}
 	waitForSections(t, m, acmeSections)
-	if !strings.Contains(s.Log(), "somebody has changed the indexes of a Meilisearch server") {
+	if !strings.Contains(s.Log(), "the indexes in a Meilisearch server were changed from outside") {
 		t.Errorf("the log: %s", s.Log())
 	}
 }
@@ -93,7 +93,7 @@ func TestTheStatusHasTheServersOfMeilisearch(t *testing.T) {
 		return sections == acmeSections
 	})
 	m.kill(t)
-	if servers := caddytest.App(t).Status().Sites[0].Servers; len(servers) != 1 || !strings.Contains(servers[0].Error, "does not answer") {
+	if servers := caddytest.App(t).Status().Sites[0].Servers; len(servers) != 1 || !strings.Contains(servers[0].Error, "is not responding") {
 		t.Errorf("a server that is down: %+v", servers)
 	}
 	m.restart(t)

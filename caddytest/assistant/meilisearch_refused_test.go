@@ -48,7 +48,7 @@ func TestAMeilisearchKeyWithoutARightIsNamed(t *testing.T) {
 	s := caddytest.Start(t, meiliIndex(m.address(), ""), caddytest.Site(caddytest.AcmeFolder(t)))
 	const found, do = "without the actions indexes.delete", "set api_key to a key of this server with"
 	caddytest.Until(t, "the log names the right", func() bool { return strings.Contains(s.Log(), found) && strings.Contains(s.Log(), do) })
-	if strings.Contains(s.Log(), "does not answer yet") {
+	if strings.Contains(s.Log(), "is not responding yet") {
 		t.Errorf("the log: %s", s.Log())
 	}
 	if r, _ := searchSite(s, "install"); r.Status != http.StatusInternalServerError || r.Error(t).Code != "search_misconfigured" || r.Header.Get("Retry-After") != "" {

@@ -146,7 +146,7 @@ func TestWhatEachReleaseHasStoredIsOpened(t *testing.T) {
 		if found := s.Search("acme", `{"query":"install linux"}`); len(found) == 0 || found[0].Path != "guide/install#on-linux" {
 			t.Errorf("found %+v", found)
 		}
-		rebuilt := strings.Contains(s.Log(), "the stored search index can't be used and is rebuilt")
+		rebuilt := strings.Contains(s.Log(), "the stored search index can't be used and will be rebuilt")
 		if rebuilt != (facts.IndexFormat != embedded.SnapshotFormat) {
 			t.Errorf("an index of format %d (this version's is %d) is rebuilt: %t", facts.IndexFormat, embedded.SnapshotFormat, rebuilt)
 		}
@@ -198,7 +198,7 @@ func TestWhatANewerReleaseHasStoredIsReadOrRebuilt(t *testing.T) {
 		if found := s.Search("acme", `{"query":"install linux"}`); len(found) == 0 || found[0].Path != "guide/install#on-linux" {
 			t.Errorf("found %+v", found)
 		}
-		for _, want := range []string{"the stored search index can't be used and is rebuilt", "a newer version of caddy-docs wrote it: its format is 999"} {
+		for _, want := range []string{"the stored search index can't be used and will be rebuilt", "a newer version of caddy-docs wrote it: its format is 999"} {
 			if !strings.Contains(s.Log(), want) {
 				t.Errorf("the log has no %q:\n%s", want, s.Log())
 			}

@@ -130,7 +130,7 @@ func (x *Index) Restore(ctx context.Context, progress func(done, total int)) {
 
 // unusable logs why a snapshot can't be used, and removes it if it never can.
 func (x *Index) unusable(err error) {
-	x.log.Warn("the stored search index can't be used and is rebuilt", "file", filepath.Join(x.dir, snapshotFile), "error", err)
+	x.log.Warn("the stored search index can't be used and will be rebuilt", "file", filepath.Join(x.dir, snapshotFile), "error", err)
 	if errors.Is(err, errSnapshot) {
 		RemoveSnapshot(x.dir)
 	}
@@ -271,7 +271,7 @@ func (x *Index) show(ctx context.Context, c *contents, old *generation) error {
 func (x *Index) save(c *contents) bool {
 	err := save(x.dir, c)
 	if err != nil {
-		x.log.Warn("the search index can't be stored; the next start reads all pages again", "folder", x.dir, "error", err)
+		x.log.Warn("the search index can't be stored; the next start will read all pages again", "folder", x.dir, "error", err)
 	}
 	return err == nil
 }

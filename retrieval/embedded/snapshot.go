@@ -254,7 +254,7 @@ func checkHeader(in *bufio.Reader) error {
 	format, err := strconv.Atoi(number)
 	switch {
 	case !ok || !known || err != nil || format < 1:
-		return fmt.Errorf("it begins with %q, which is no index", start)
+		return fmt.Errorf("it begins with %q, so it is not an index", start)
 	case format > SnapshotFormat:
 		return fmt.Errorf("a newer version of caddy-docs wrote it: its format is %d, this version reads %d", format, SnapshotFormat)
 	case format < SnapshotFormat:

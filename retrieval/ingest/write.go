@@ -13,7 +13,7 @@ import (
 
 // ErrNoPage is returned by Markdown for content that is no page: it became a
 // draft, a redirect or empty since its document was made.
-var ErrNoPage = errors.New("the file is no page any more")
+var ErrNoPage = errors.New("the file is no longer a page")
 
 // Markdown returns a page as GitHub's Markdown, from the same reading as its
 // document: without navigation, with front matter, headings that link to their

@@ -91,7 +91,7 @@ func checkServer(ctx context.Context, s *replica, add addFinding) {
 	}
 	for _, uid := range slices.Sorted(maps.Keys(c.indexes)) {
 		if !slices.Contains(live, uid) {
-			add("index "+uid, "", errors.New("doesn't exist yet"), "wait some seconds; if it is still missing, see the log")
+			add("index "+uid, "", errors.New("doesn't exist yet"), "wait a few seconds; if it is still missing, see the log")
 			continue
 		}
 		checkIndex(ctx, s, c, c.indexes[uid], add)

@@ -143,7 +143,7 @@ func (x *Index) newContent(outlines []*retrieval.Document, before *content, vect
 	tally, known := x.tallyOf(outlines, before)
 	for i, d := range outlines {
 		if _, twice := c.byPage[d.Page]; twice {
-			return nil, fmt.Errorf("two documents are the page %q", d.Page)
+			return nil, fmt.Errorf("two documents have the page name %q", d.Page)
 		}
 		c.byPage[d.Page] = i
 		at, unchanged := before.find(d)

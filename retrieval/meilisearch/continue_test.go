@@ -137,7 +137,7 @@ func testInterruptedUpdate(t *testing.T, restored bool) {
 	if again, most := p.sent.Load(), pages*sections-sent+1; again == 0 || again > most {
 		t.Errorf("%d sections were sent by the next process, want at most %d", again, most)
 	}
-	if !strings.Contains(log(), "is continued") {
+	if !strings.Contains(log(), "resuming an interrupted update") {
 		t.Errorf("the log: %s", log())
 	}
 	if hits := search(t, second, retrieval.Query{Text: "parachutes"}); len(hits) == 0 || hits[0].Document.Page != "news/0/more" {

@@ -114,7 +114,7 @@ func TestWhatSomebodyChangesIsRestored(t *testing.T) {
 			tt.do(t, sdk.New(o.URLs[0], sdk.WithAPIKey(o.Key)), uidOf(o))
 			eventually(t, "it is restored", func() bool { return holdsAll(t, o) })
 			eventually(t, "it is logged", func() bool {
-				return strings.Contains(log(), "somebody has changed the indexes") && strings.Contains(log(), tt.want)
+				return strings.Contains(log(), "were changed from outside") && strings.Contains(log(), tt.want)
 			})
 			hits := search(t, x, retrieval.Query{Text: "upstream", Filter: retrieval.Filter{Version: "2.x"}})
 			if len(hits) == 0 {

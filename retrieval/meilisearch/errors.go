@@ -12,7 +12,7 @@ var errTooOld = errors.New("is too old")
 
 // errNoVectors means that sections were added without vectors because the
 // embedder in the server's settings failed.
-var errNoVectors = errors.New("the server's embedder fails; keyword search finds the new sections until it works")
+var errNoVectors = errors.New("the server's embedder is failing; until it works, only keyword search finds the new sections")
 
 // ServerError is a call that a server refused or did not answer. Its message
 // may reveal settings of the server and must not reach a client.
@@ -27,13 +27,13 @@ type ServerError struct {
 func (e *ServerError) Error() string {
 	switch {
 	case e.Status == 0:
-		return fmt.Sprintf("%s does not answer: %v", e.URL, e.cause)
+		return fmt.Sprintf("%s is not responding: %v", e.URL, e.cause)
 	case e.Code != "":
-		return fmt.Sprintf("%s answered %d %s: %s", e.URL, e.Status, e.Code, e.Message)
+		return fmt.Sprintf("%s responded with %d %s: %s", e.URL, e.Status, e.Code, e.Message)
 	case e.cause != nil:
-		return fmt.Sprintf("%s answered %d: %v", e.URL, e.Status, e.cause)
+		return fmt.Sprintf("%s responded with %d: %v", e.URL, e.Status, e.cause)
 	}
-	return fmt.Sprintf("%s answered %d", e.URL, e.Status)
+	return fmt.Sprintf("%s responded with %d", e.URL, e.Status)
 }
 
 func (e *ServerError) Unwrap() error { return e.cause }

@@ -184,7 +184,7 @@ func Open(o Options) (*Index, error) {
 	if c := x.target.Load(); c != nil && x.local != nil && x.local.Documents() == nil {
 		x.background.Go(func() { // an earlier run had no fallback
 			if err := x.replaceFallback(ctx, c.outlines, nil); err != nil {
-				x.log.Warn("the fallback can't be filled; it is when pages change", "error", err)
+				x.log.Warn("the fallback index could not be filled; will retry when pages change", "error", err)
 				return
 			}
 			x.noVectors.Store(c.mean != nil)
@@ -210,7 +210,7 @@ func (x *Index) checkServers() error {
 			case errors.Is(err, errTooOld):
 				errs[i] = err
 			case err != nil:
-				x.log.Warn("a Meilisearch server does not answer yet; it is tried again", "server", s.url, "error", err)
+				x.log.Warn("a Meilisearch server is not responding yet; will retry", "server", s.url, "error", err)
 			default:
 				if s.version != "" && older(s.version, recommendedVersion) {
 					x.log.Warn("a later version of Meilisearch is recommended", "server", s.url, "version", s.version, "recommended", recommendedVersion)
@@ -232,7 +232,7 @@ func (s *replica) checkKeys(ctx context.Context) {
 	}
 	switch lacking := s.now().lacking; {
 	case lacking == nil && before != nil:
-		s.site.log.Info("the keys of a Meilisearch server permit everything now", "server", s.url)
+		s.site.log.Info("the configured keys now have all the permissions they need", "server", s.url)
 	case lacking != nil && (before == nil || before.Error() != lacking.Error()):
 		s.site.log.Error("a Meilisearch server refuses the configured keys", "server", s.url, "error", lacking, "do", lacking.remedy(s.site.uidPrefix))
 	}
@@ -392,11 +392,11 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 		if unlock, err = x.lockServers(waiting); timed.Err() != nil {
 			return context.Cause(timed)
 		} else if err != nil {
-			x.log.Info("the Meilisearch servers are being written already; the new pages are sent later", "sections", c.sections, "lock", err)
+			x.log.Info("an update of the Meilisearch servers is already in progress; the new pages will be sent after it", "sections", c.sections, "lock", err)
 			reachable = false
 		}
 	} else {
-		x.log.Warn("no Meilisearch server takes the new pages; they are sent later", "sections", c.sections)
+		x.log.Warn("no Meilisearch server accepts the new pages; they will be sent later", "sections", c.sections)
 	}
 	if unlock == nil {
 		if unlock, err = x.lockProcess(timed); err != nil {

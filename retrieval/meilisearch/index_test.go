@@ -914,7 +914,7 @@ func TestASlowWriterKeepsTheLock(t *testing.T) {
 	<-writes
 	more := append(site(), page("new", "New", "One: Something new."))
 	replace(t, other, more, nil) // returns although nothing could be written
-	if n := sent.Load(); n != 1 || !strings.Contains(text(), "are being written already") {
+	if n := sent.Load(); n != 1 || !strings.Contains(text(), "is already in progress") {
 		t.Errorf("the other one has sent %d batches; the log: %s", n-1, text())
 	}
 	close(release)

@@ -22,7 +22,7 @@ const (
 func (s *replica) watch(ctx context.Context) {
 	for retrieval.Sleep(ctx, maintainInterval) {
 		if k := s.now(); k.down != nil && time.Since(k.probed) >= probeInterval && s.probe(ctx) == nil {
-			s.site.log.Info("a Meilisearch server answers again", "server", s.url)
+			s.site.log.Info("a Meilisearch server is responding again", "server", s.url)
 		}
 	}
 }
@@ -41,7 +41,7 @@ func (s *replica) maintain(ctx context.Context) {
 		}
 		if err := s.bringUpToDate(ctx); err != nil && ctx.Err() == nil {
 			s.updates.Record(err)
-			s.site.log.Warn("a Meilisearch server can't be brought up to date; it is tried again", "server", s.url, "error", err)
+			s.site.log.Warn("a Meilisearch server could not be brought up to date; will retry", "server", s.url, "error", err)
 		}
 	}
 }
@@ -69,11 +69,11 @@ func (s *replica) adopt(ctx context.Context) {
 	c, err := s.fetchState(ctx, m)
 	switch {
 	case err != nil && !unavailable(err) && ctx.Err() == nil:
-		s.site.warn("the state of the site in a Meilisearch server can't be used; searches begin when the site is read", s.url, err)
+		s.site.warn("the state of the site in a Meilisearch server can't be used; searches start once the pages are read", s.url, err)
 	case err == nil && c != nil:
 		c.adopted = true
 		if s.site.target.CompareAndSwap(nil, c) {
-			s.site.log.Info("searches are answered with what the server says is indexed, until the pages are read", "server", s.url, "pages", len(c.outlines), "sections", c.sections)
+			s.site.log.Info("until the pages are read, searches use what is already in the Meilisearch server", "server", s.url, "pages", len(c.outlines), "sections", c.sections)
 		}
 	}
 }
@@ -105,7 +105,7 @@ func (s *replica) bringUpToDate(ctx context.Context) error {
 			s.setOutdated(false)
 			return nil
 		}
-		s.site.log.Warn("somebody has changed the indexes of a Meilisearch server; they are restored", "server", s.url, "found", found)
+		s.site.log.Warn("the indexes in a Meilisearch server were changed from outside; restoring them", "server", s.url, "found", found)
 	}
 	ctx, cancel := withProgress(ctx, syncTimeout)
 	defer cancel()

@@ -128,7 +128,7 @@ func (s *replica) checkOwner(ctx context.Context) (m mark, err error) {
 	s.note(func(k *known) { before, k.foreign = k.foreign, foreign })
 	switch {
 	case foreign != nil && (before == nil || before.Name != foreign.Name):
-		s.site.log.Error("a Meilisearch server has this site's indexes of another Caddy; they are neither searched nor written", "error", foreign, "do", foreign.remedy())
+		s.site.log.Error("a Meilisearch server has indexes for this site that belong to another Caddy; they are neither searched nor changed", "error", foreign, "do", foreign.remedy())
 	case foreign == nil && before != nil:
 		s.site.log.Info("the site's indexes in a Meilisearch server belong to this Caddy now", "server", s.url)
 	}

@@ -96,7 +96,7 @@ func (x *Index) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit,
 	}
 	if fallback {
 		x.count(&x.counts.Fallback)
-		x.warn("no Meilisearch server answered; the search was answered by the fallback", "all", errors.Join(errs...))
+		x.warn("no Meilisearch server responded; the fallback answered the search", "all", errors.Join(errs...))
 		return x.local.Search(ctx, q)
 	}
 	x.count(&x.counts.Failed)
@@ -165,7 +165,7 @@ func (s *replica) searchServer(ctx context.Context, c *content, q retrieval.Quer
 	results, keywordOnly, err := find(ctx, w)
 	if err != nil {
 		if (unavailable(err) || unauthorized(err)) && s.failed(began, err) {
-			s.site.log.Warn("a Meilisearch server does not answer; it is asked again when it does", "server", s.url, "error", err)
+			s.site.log.Warn("a Meilisearch server is not responding; it will be used again once it responds", "server", s.url, "error", err)
 		}
 		if indexNotFound(err) {
 			s.setOutdated(true)

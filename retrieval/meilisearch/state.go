@@ -168,7 +168,7 @@ func (x *Index) restore() {
 		_ = file.Close()
 	}
 	if err != nil {
-		x.log.Warn("the state of the last run can't be read; all pages are read again", "file", path, "error", err)
+		x.log.Warn("the state of the last run can't be read; all pages will be read again", "file", path, "error", err)
 		return
 	}
 	x.store.Use(refs)
@@ -193,6 +193,6 @@ func (x *Index) saveState(c *content) {
 		}
 	}
 	if err != nil {
-		x.log.Warn("the state of the index can't be written; the next start reads all pages again", "folder", x.options.Dir, "error", err)
+		x.log.Warn("the state of the index can't be written; the next start will read all pages again", "folder", x.options.Dir, "error", err)
 	}
 }

@@ -55,7 +55,7 @@ func TestTheStatusShowsWhatIsWrong(t *testing.T) {
 	replace(t, x, site(), nil)
 	s.Break(meiliserver.Down)
 	replace(t, x, site()[1:], nil)
-	if st := x.Status(t.Context())[0]; !strings.Contains(st.Error, "does not answer") || st.Behind <= 0 || st.Version != "1.50.0" {
+	if st := x.Status(t.Context())[0]; !strings.Contains(st.Error, "is not responding") || st.Behind <= 0 || st.Version != "1.50.0" {
 		t.Errorf("a server that is down: %+v", st)
 	}
 	s.Break(nil)
@@ -139,7 +139,7 @@ func TestAnOutageIsOneEventAndACounter(t *testing.T) {
 			})
 		}
 		clients.Wait()
-		if n := strings.Count(text(), "a Meilisearch server does not answer"); n != outage {
+		if n := strings.Count(text(), "a Meilisearch server is not responding"); n != outage {
 			t.Errorf("%d lines about %d outages", n, outage)
 		}
 		if got := x.Counts(); got.Failed != uint64(400*outage) {
@@ -147,7 +147,7 @@ func TestAnOutageIsOneEventAndACounter(t *testing.T) {
 		}
 		s.Break(nil)
 		eventually(t, "the server is searched again", func() bool {
-			return strings.Count(text(), "a Meilisearch server answers again") == outage
+			return strings.Count(text(), "a Meilisearch server is responding again") == outage
 		})
 	}
 }

@@ -37,7 +37,7 @@ type progressKey struct{}
 // it for a time.
 func withProgress(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(timeout, func() { cancel(fmt.Errorf("nothing was done for %v: %w", timeout, context.DeadlineExceeded)) })
+	timer := time.AfterFunc(timeout, func() { cancel(fmt.Errorf("no progress for %v: %w", timeout, context.DeadlineExceeded)) })
 	extend := func() { timer.Reset(timeout) }
 	return context.WithValue(ctx, progressKey{}, extend), func() {
 		timer.Stop()
@@ -64,7 +64,7 @@ func (x *Index) syncAll(ctx context.Context, c *content) error {
 		group.Go(func() {
 			u := update{replica: s, content: c}
 			if errs[i] = u.sync(ctx); errs[i] != nil {
-				x.log.Warn("a Meilisearch server did not get the new pages; it is tried again", "server", s.url, "error", errs[i])
+				x.log.Warn("the new pages could not be sent to a Meilisearch server; will retry", "server", s.url, "error", errs[i])
 			}
 		})
 	}

@@ -277,7 +277,7 @@ func TestAnUnusableKeyForIndexingLeavesSearch(t *testing.T) {
 	if hits := search(t, x, retrieval.Query{Text: "certificates"}); len(hits) == 0 {
 		t.Error("nothing is found after a refresh")
 	}
-	if !strings.Contains(log(), "does not know the api_key") || !strings.Contains(log(), "no Meilisearch server takes the new pages") {
+	if !strings.Contains(log(), "does not know the api_key") || !strings.Contains(log(), "no Meilisearch server accepts the new pages") {
 		t.Errorf("the log: %s", log())
 	}
 	if st := x.Status(t.Context())[0]; !strings.Contains(st.Error, "api_key") {

@@ -126,7 +126,7 @@ func (u *update) fill(ctx context.Context, uid string, p *plan, begun bool) erro
 			return has != u.site.vectorMark && wanted && u.content.vectors != nil
 		})
 		remove = append(remove, unknown...)
-		u.site.log.Info("an update of a Meilisearch server that was interrupted is continued", "server", u.url, "index", p.uid, "sections", p.sections, "missing", len(list))
+		u.site.log.Info("resuming an interrupted update of a Meilisearch server", "server", u.url, "index", p.uid, "sections", p.sections, "missing", len(list))
 	}
 	if err := u.write(ctx, uid, list, u.records(ctx, p, list, func(*record) {}), remove); err != nil {
 		return err

@@ -141,7 +141,7 @@ func (m *Memory) load() map[string]*record {
 	}
 	records, err := load(m.path)
 	if err != nil {
-		m.log.Warn("the site's former addresses can't be read and are forgotten", "file", m.path, "error", err)
+		m.log.Warn("the site's former URLs can't be read; pages that moved won't be found by them", "file", m.path, "error", err)
 	}
 	return records
 }
@@ -149,7 +149,7 @@ func (m *Memory) load() map[string]*record {
 func (m *Memory) save(records map[string]*record) {
 	err := save(m.path, records)
 	if err != nil && !m.failed {
-		m.log.Warn("the site's addresses can't be stored; those that move before the next start are forgotten then", "file", m.path, "error", err)
+		m.log.Warn("the site's URLs could not be stored; pages that move before the next start won't be found by their old URLs", "file", m.path, "error", err)
 	}
 	m.failed = err != nil
 	m.show(records)

@@ -96,7 +96,7 @@ func Read(data []byte) (d *Description, err error) {
 	case async != "":
 		return nil, fmt.Errorf("it is AsyncAPI %.20s; convert it to AsyncAPI 3 (npx @asyncapi/cli convert)", async)
 	default:
-		return nil, errors.New("it has neither openapi: 3.… nor asyncapi: 3.…, and is no API description")
+		return nil, errors.New("it has neither openapi: 3.… nor asyncapi: 3.…, so it is not an API description")
 	}
 	r.out.Title = short.Line(text(objectOf(r.root["info"])["title"]))
 	if async != "" {

@@ -163,7 +163,7 @@ func TestHostileDescriptions(t *testing.T) {
 		t.Errorf("cycles and remote references: %+v, %v", d, err)
 	}
 	for text, want := range map[string]string{
-		`{"openapi":"3.0.0","paths":{"/a"`: "unexpected end", "": "no API description", "[1]": "no API description", "swagger: '2.0'": "Swagger 2.0",
+		`{"openapi":"3.0.0","paths":{"/a"`: "unexpected end", "": "not an API description", "[1]": "not an API description", "swagger: '2.0'": "Swagger 2.0",
 		"asyncapi: 2.6.0": "AsyncAPI 2.6.0", "a: &a [*a]": "", strings.Repeat("a", MaxSize+1): "larger than",
 		"a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]\ng: [*f,*f,*f,*f,*f,*f,*f,*f,*f]": "excessive aliasing",
 	} {

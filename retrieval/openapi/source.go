@@ -107,7 +107,7 @@ func (s *Source) Snapshot(ctx context.Context) (*retrieval.Snapshot, error) {
 		problem("describes no operations")
 	}
 	if page == nil && s.Renderer == "" {
-		problem("the page that shows it, at /" + s.Below + ", isn't in a folder of the site, so that links lead to the page and not to operations; write what shows it: renderer " + strings.Join(Renderers, "|"))
+		problem("the page that shows it, at /" + s.Below + ", isn't in a folder of the site, so links lead to the page, not to operations; write the renderer: renderer " + strings.Join(Renderers, "|"))
 	}
 	for _, op := range d.Operations {
 		below, fragment := r.address(op)

@@ -80,7 +80,7 @@ func Fetch(ctx context.Context, address, tag string, allowPrivate bool, most int
 	case response.StatusCode == http.StatusNotModified && tag != "":
 		return nil, tag, retrieval.ErrUnchanged
 	case response.StatusCode != http.StatusOK:
-		return nil, "", fmt.Errorf("the server answers %s", response.Status)
+		return nil, "", fmt.Errorf("the server responds with %s", response.Status)
 	}
 	data, err = io.ReadAll(io.LimitReader(response.Body, most+1))
 	return data, response.Header.Get("ETag"), err

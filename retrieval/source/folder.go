@@ -154,7 +154,7 @@ func reason(err error) string {
 		err = p.Err
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		return "permission denied: the server's user may not read it"
+		return "permission denied: the user that runs Caddy may not read it"
 	}
 	return err.Error()
 }

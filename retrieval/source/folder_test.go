@@ -96,7 +96,7 @@ func TestSnapshotOfAFolder(t *testing.T) {
 				write(t, dir, "c.md", "x")
 			},
 			want:     []string{"c.md"},
-			problems: []string{"a.md: out of the folder", "b.md: out of the folder"},
+			problems: []string{"a.md: leaves the folder", "b.md: leaves the folder"},
 		},
 		{
 			name: "links within the root are followed",
@@ -141,7 +141,7 @@ func TestSnapshotOfAFolder(t *testing.T) {
 				link(t, "circle.md", filepath.Join(dir, "circle.md"))
 			},
 			want:     []string{"a/x.md", "b/y.md"},
-			problems: []string{"circle.md: circle"},
+			problems: []string{"circle.md: circular"},
 		},
 		{
 			name: "a link to nothing is no page",

@@ -112,7 +112,7 @@ func (w *walk) follow(link string) error {
 			return err
 		}
 		if w.wants(link) && !errors.Is(err, fs.ErrNotExist) {
-			w.problem(link, "is a link out of the folder, or in a circle; not followed")
+			w.problem(link, "is a link that leaves the folder or is circular; not followed")
 		}
 		return nil
 	}

@@ -190,7 +190,7 @@ func (s *sitemapSnapshot) fetchRobots(ctx context.Context, site *url.URL) error 
 	// RFC 9309: without robots.txt everything may be fetched; while the server
 	// fails to send it, nothing.
 	if response.StatusCode >= 500 || response.StatusCode == http.StatusTooManyRequests {
-		return fmt.Errorf("fetching %s: the site answers %s", address, response.Status)
+		return fmt.Errorf("fetching %s: the site responds with %s", address, response.Status)
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxRobots))
 	if err != nil {
@@ -211,7 +211,7 @@ func parseRobots(status int, body []byte) (*robotstxt.Group, error) {
 		}
 	}
 	if rules > maxRules {
-		return nil, fmt.Errorf("it has %d rules; sites with more than %d are not fetched", rules, maxRules)
+		return nil, fmt.Errorf("it has %d rules; sites with more than %d are not supported", rules, maxRules)
 	}
 	data, err := robotstxt.FromStatusAndBytes(status, body)
 	if err != nil {

@@ -50,7 +50,7 @@ func (l *listing) read(ctx context.Context, sitemap string, depth int) error {
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("fetching sitemap %s: the site answers %s", sitemap, response.Status)
+		return fmt.Errorf("fetching sitemap %s: the site responds with %s", sitemap, response.Status)
 	}
 	pages, maps, err := parseSitemap(response.Body, maxSitemapURLs)
 	if err != nil && !errors.Is(err, errTooMuch) {

@@ -40,7 +40,7 @@ func (s *sitemapSnapshot) read(ctx context.Context, file retrieval.File) (retrie
 		return retrieval.Content{}, ctx.Err()
 	}
 	if s.failures.Load() >= giveUpAfter {
-		return retrieval.Content{}, fmt.Errorf("%w: not requested, because the site didn't answer for other pages", retrieval.ErrTemporary)
+		return retrieval.Content{}, fmt.Errorf("%w: not requested, because the site did not respond to requests for other pages", retrieval.ErrTemporary)
 	}
 	content, err := s.fetch(ctx, file)
 	if errors.Is(err, retrieval.ErrTemporary) {
@@ -75,9 +75,9 @@ func (s *sitemapSnapshot) fetch(ctx context.Context, file retrieval.File) (none 
 	case http.StatusNotModified:
 		return none, retrieval.ErrUnchanged
 	case http.StatusNotFound, http.StatusGone:
-		return none, fmt.Errorf("the site answers %s: %w", response.Status, fs.ErrNotExist)
+		return none, fmt.Errorf("the site responds with %s: %w", response.Status, fs.ErrNotExist)
 	default:
-		return none, fmt.Errorf("%w: the site answers %s", retrieval.ErrTemporary, response.Status)
+		return none, fmt.Errorf("%w: the site responds with %s", retrieval.ErrTemporary, response.Status)
 	}
 	end := *response.Request.URL
 	end.Fragment = ""

@@ -178,7 +178,7 @@ func TestSnapshotOfASitemap(t *testing.T) {
 				"/sitemap.xml": `<sitemapindex><sitemap><loc>SITE/1.xml</loc></sitemap><sitemap><loc>SITE/2.xml</loc></sitemap></sitemapindex>`,
 				"/1.xml":       urlset("SITE/a"),
 			},
-			err: "2.xml: the site answers 404",
+			err: "2.xml: the site responds with 404",
 		},
 	}
 	for _, test := range tests {
@@ -228,7 +228,7 @@ func TestRobotsThatCannotBeHadStopEverything(t *testing.T) {
 	site := newSite(t)
 	site.text("/sitemap.xml", urlset("SITE/a"))
 	site.set("/robots.txt", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) })
-	if _, err := site.sitemap().Snapshot(t.Context()); err == nil || !strings.Contains(err.Error(), "robots.txt: the site answers 503") {
+	if _, err := site.sitemap().Snapshot(t.Context()); err == nil || !strings.Contains(err.Error(), "robots.txt: the site responds with 503") {
 		t.Errorf("error %v", err)
 	}
 	if len(site.requests("/sitemap.xml")) != 0 {

@@ -54,7 +54,7 @@ func (f *Folder) Watch(ctx context.Context, changed func()) error {
 			if !f.watcher().limited.Swap(true) {
 				level = slog.LevelWarn
 			}
-			log.Log(ctx, level, "the limit of file watches is reached, so this folder, and others that follow, are polled; "+
+			log.Log(ctx, level, "the limit for file watches is reached, so this folder and later ones are polled; "+
 				"raise it with sysctl fs.inotify.max_user_watches=524288 (and fs.inotify.max_user_instances), then reload",
 				"folder", f.Root, "interval", interval, "error", err)
 			return Poll(ctx, interval, changed)

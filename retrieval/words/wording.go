@@ -44,7 +44,7 @@ func NewWording(synonyms [][]string, stopWords []string) (*Wording, error) {
 		for j, name := range set {
 			// An identifier or a name of several words is one word here.
 			if joined[j] = strings.Join(Plain(name), ""); joined[j] == "" {
-				return nil, fmt.Errorf("synonyms: %q in set %d holds no word", name, i+1)
+				return nil, fmt.Errorf("synonyms: %q in set %d contains no word", name, i+1)
 			}
 		}
 		w.addSynonyms(joined)
@@ -54,9 +54,9 @@ func NewWording(synonyms [][]string, stopWords []string) (*Wording, error) {
 		first, _ := utf8.DecodeRuneInString(strings.TrimSpace(name))
 		switch {
 		case len(split) == 0:
-			return nil, fmt.Errorf("stop_words: %q holds no word", name)
+			return nil, fmt.Errorf("stop_words: %q contains no word", name)
 		case len(split) > 1 && !unspaced(first):
-			return nil, fmt.Errorf("stop_words: %q is %d words; name each by itself", name, len(split))
+			return nil, fmt.Errorf("stop_words: %q is %d words; list each separately", name, len(split))
 		case len(split) == 1: // longer runs of unspaced scripts are never a query's word
 			w.Stop[split[0]] = true
 		}
