@@ -72,7 +72,7 @@ func (i *Issuer) Claims(ctx context.Context, token, audience string) (map[string
 		return nil, err
 	}
 	if claims["cnf"] != nil {
-		return nil, fmt.Errorf("%w: it is bound to a key of its client (DPoP or mTLS), which is not checked here", ErrToken)
+		return nil, fmt.Errorf("%w: it is bound to its client's key (DPoP or mTLS), which is not supported here", ErrToken)
 	}
 	return claims, nil
 }
@@ -152,13 +152,13 @@ func (i *Issuer) introspect(ctx context.Context, endpoint, token, audience strin
 		return nil, fmt.Errorf("asking the identity provider about a token: %w", err)
 	}
 	if claims["active"] != true {
-		return nil, fmt.Errorf("%w: it has expired, was revoked or is not the provider's", ErrToken)
+		return nil, fmt.Errorf("%w: it has expired, was revoked or was not issued by the provider", ErrToken)
 	}
 	if exp, ok := claims["exp"].(float64); ok && time.Unix(int64(exp), 0).Before(time.Now()) {
 		return nil, fmt.Errorf("%w: it has expired", ErrToken)
 	}
 	if iss, ok := claims["iss"]; ok && iss != i.URL {
-		return nil, fmt.Errorf("%w: it is of another issuer", ErrToken)
+		return nil, fmt.Errorf("%w: it is from another issuer", ErrToken)
 	}
 	list, _ := claims["aud"].([]any)
 	if claims["aud"] != audience && !slices.Contains(list, any(audience)) {

@@ -101,12 +101,12 @@ func CheckFixed(secret string) error {
 	case !ok:
 		return fmt.Errorf("a key starts with %s", Prefix)
 	case len(secret) > maxSecret:
-		return fmt.Errorf("a key has at most %d characters, this has %d", maxSecret, len(secret))
+		return fmt.Errorf("a key has at most %d characters, this one has %d", maxSecret, len(secret))
 	case len(body) < minFixed:
-		return fmt.Errorf("a key has at least %d characters after %s, this has %d", minFixed, Prefix, len(body))
+		return fmt.Errorf("a key has at least %d characters after %s, this one has %d", minFixed, Prefix, len(body))
 	}
 	if i := strings.IndexFunc(body, func(r rune) bool { return !isKeyRune(r) }); i >= 0 {
-		return fmt.Errorf("a key consists of A-Z a-z 0-9 _ -, but character %d after %s is none of these", i+1, Prefix)
+		return fmt.Errorf("a key consists of A-Z a-z 0-9 _ -, but character %d after %s is not one of these", i+1, Prefix)
 	}
 	return nil
 }
@@ -158,7 +158,7 @@ func (k *Key) complete(hash [sha256.Size]byte, now time.Time) error {
 		k.origins = append(k.origins, o)
 	}
 	if n := utf8.RuneCountInString(k.Name); n > maxKeyName {
-		return fmt.Errorf("a key's name has at most %d characters, this has %d", maxKeyName, n)
+		return fmt.Errorf("a key's name has at most %d characters, this one has %d", maxKeyName, n)
 	}
 	// Names are printed on terminals and in logs.
 	if !utf8.ValidString(k.Name) || strings.ContainsFunc(k.Name, unicode.IsControl) {

@@ -77,7 +77,7 @@ func TestMakeRefuses(t *testing.T) {
 		"a site that is no label":   {Key{Organization: "acme", Sites: []string{"a.b"}}, `site "a.b"`},
 		"too many sites":            {Key{Organization: "acme", Sites: many}, "at most 100 sites"},
 		"an origin with a path":     {Key{Organization: "acme", Origins: []string{"https://acme.com/docs"}}, "more than an origin"},
-		"a long name":               {Key{Organization: "acme", Name: strings.Repeat("ä", 101)}, "at most 100 characters, this has 101"},
+		"a long name":               {Key{Organization: "acme", Name: strings.Repeat("ä", 101)}, "at most 100 characters, this one has 101"},
 		"a name with an escape":     {Key{Organization: "acme", Name: "a\x1b[31m"}, "control characters"},
 		"a name that is not UTF-8":  {Key{Organization: "acme", Name: "a\xff"}, "control characters"},
 		"an expiry in the past":     {Key{Organization: "acme", Expires: noon}, "in the past"},
@@ -95,11 +95,11 @@ func TestCheckFixed(t *testing.T) {
 	for secret, want := range map[string]string{
 		"svc_dsc_0123456789abcdef":            "",
 		"svc_dsc_A-z_0123456789abcdef":        "",
-		"svc_dsc_0123456789abcde":             "at least 16 characters after svc_dsc_, this has 15",
+		"svc_dsc_0123456789abcde":             "at least 16 characters after svc_dsc_, this one has 15",
 		"svc_dsc_":                            "at least 16",
 		"sk-0123456789abcdef":                 "starts with svc_dsc_",
 		"":                                    "starts with svc_dsc_",
-		"svc_dsc_0123456789abcdé f":           "character 15 after svc_dsc_ is none of these",
+		"svc_dsc_0123456789abcdé f":           "character 15 after svc_dsc_ is not one of these",
 		"svc_dsc_0123456789abcdef\n":          "character 17",
 		"svc_dsc_" + strings.Repeat("a", 300): "at most 256",
 	} {

@@ -162,7 +162,7 @@ func (ks *Keys) Reload(ctx context.Context) error {
 	case errors.Is(ctx.Err(), context.Canceled): // the server is stopping
 	case err != nil && !ks.failing:
 		ks.failing = true
-		ks.log.Error("reading keys failed; the keys read last remain valid", "error", err)
+		ks.log.Error("the keys could not be read; the last keys that were read remain valid", "error", err)
 	case err == nil && ks.failing:
 		ks.failing = false
 		ks.log.Info("keys can be read again")
@@ -256,7 +256,7 @@ func (ks *Keys) writeUse(ctx context.Context) {
 			continue
 		}
 		if err := ks.store.Put(ctx, useKey(k.ID), strconv.AppendInt(nil, used, 10)); err != nil {
-			ks.log.Warn("writing when keys were last used failed", "error", err)
+			ks.log.Warn("could not store when keys were last used", "error", err)
 			return // tried again after useInterval
 		}
 		ks.written[k.ID] = used

@@ -162,7 +162,7 @@ func TestKeysRemainValidWhileStorageFails(t *testing.T) {
 		store.fail(nil)
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		if n := strings.Count(log.String(), "reading keys"); n != 1 {
+		if n := strings.Count(log.String(), "the keys could not be read"); n != 1 {
 			t.Errorf("the failure is logged %d times, want once:\n%s", n, log.String())
 		}
 		if !strings.Contains(log.String(), "can be read again") {

@@ -43,7 +43,7 @@ const (
 	ErrTokenExpired tokenError = "has expired"
 	ErrTokenSite    tokenError = "is for another site"
 	ErrTokenOrigin  tokenError = "is for pages of another origin"
-	ErrTokenNetwork tokenError = "is for a client of another network"
+	ErrTokenNetwork tokenError = "is for a client on another network"
 )
 
 type tokenError string
@@ -175,7 +175,7 @@ func (ts *Tokens) signing(ctx context.Context, now time.Time) signingSecret {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	if err := ts.store.Put(ctx, secretsPrefix+"/"+made.id, data); err != nil {
-		ts.log.Warn("the secret of browser tokens can't be stored; only this server accepts its tokens until the next reload", "error", err)
+		ts.log.Warn("the secret for browser tokens can't be stored; until the next reload, only this server accepts its tokens", "error", err)
 	}
 	ts.add(made)
 	return made
@@ -243,7 +243,7 @@ func (ts *Tokens) reload(ctx context.Context, now time.Time) {
 	defer cancel()
 	names, err := ts.store.List(ctx, secretsPrefix)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		ts.log.Warn("the secrets of browser tokens can't be read", "error", err)
+		ts.log.Warn("the secrets for browser tokens can't be read", "error", err)
 		return
 	}
 	for _, name := range names[:min(len(names), maxSecrets)] {
@@ -254,7 +254,7 @@ func (ts *Tokens) reload(ctx context.Context, now time.Time) {
 		s, err := ts.load(ctx, name)
 		if err != nil {
 			if !errors.Is(err, fs.ErrNotExist) {
-				ts.log.Warn("a secret of browser tokens can't be read", "name", name, "error", err)
+				ts.log.Warn("a secret for browser tokens can't be read", "name", name, "error", err)
 			}
 			continue
 		}
@@ -272,7 +272,7 @@ func (ts *Tokens) load(ctx context.Context, name string) (s signingSecret, err e
 		return s, err
 	}
 	if err := store.Decode(data, maxRecord, &s); err != nil || len(s.Secret) != secretSize {
-		return s, fmt.Errorf("it is damaged; delete it: %w", cmp.Or(err, errors.New("it has another length")))
+		return s, fmt.Errorf("it is damaged; delete it: %w", cmp.Or(err, errors.New("it has the wrong length")))
 	}
 	return s, nil
 }

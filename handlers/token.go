@@ -77,7 +77,7 @@ func (ka *KeyAuth) authenticateToken(w http.ResponseWriter, r *http.Request, tex
 	case errors.Is(err, access.ErrTokenOrigin):
 		return refuse("token_origin", "this token is for pages of another origin")
 	case errors.Is(err, access.ErrTokenNetwork):
-		return refuse("token_network", "this token is for a client of another network; get another one at /v1/token/{domain}")
+		return refuse("token_network", "this token is for a client on another network; get another one at /v1/token/{domain}")
 	}
 	site := ka.app.Site(e.site)
 	if err != nil || site == nil {
