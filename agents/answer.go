@@ -46,7 +46,7 @@ func Answer(ctx context.Context, docs Docs, question, page, all string) ([]byte,
 	case docs.Incomplete(ctx):
 		b.WriteString(notChecked + "\n\n")
 	case len(hits) == 0:
-		b.WriteString("Nothing in the documentation matches. Ask with fewer or other words.\n\n")
+		b.WriteString("Nothing in the documentation matches. Try fewer or different words.\n\n")
 	}
 	fmt.Fprintf(&b, "---\n\nThe whole page: %s\n\nAll pages of this documentation: %s\n", page, all)
 	return []byte(b.String()), nil

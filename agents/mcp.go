@@ -336,7 +336,7 @@ func (s *server) fetch(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Call
 	case err != nil:
 		return refuse("the page can't be read at the moment; try again in a few seconds"), nil
 	case page == nil:
-		return refuse("there is no page %s here: it doesn't exist, you can't open it, or it is left out of the index. Call search for one that is, or see %s/llms.txt", short.Excerpt(id, 300), s.about.URL), nil
+		return refuse("there is no page %s here: it doesn't exist, you can't open it, or it is left out of the index. Call search to find one, or see %s/llms.txt", short.Excerpt(id, 300), s.about.URL), nil
 	}
 	if strings.Contains(page.URL, "#") { // the id is all of its address
 		fragment = ""

@@ -103,7 +103,7 @@ func (w *refusals) Write(p []byte) (int, error) {
 			return len(p), nil
 		}
 		// Clients throw the body of another status away.
-		w.status, code, text = http.StatusOK, jsonrpc.CodeMethodNotFound, fmt.Sprintf("the method %q is not one of this server's", call.Method)
+		w.status, code, text = http.StatusOK, jsonrpc.CodeMethodNotFound, fmt.Sprintf("this server has no method %q", call.Method)
 	}
 	writeRefusal(w.ResponseWriter, w.status, call.ID, code, text)
 	return len(p), nil

@@ -123,7 +123,7 @@ func (s *Settings) pageAt(address string) (page string, ok bool) {
 // ErrNothingToSay is returned by Reply before anything was sent: there is
 // neither a model nor a search to answer from. It wraps the search's error
 // (retrieval.ErrNotReady, retrieval.ErrUnavailable).
-var ErrNothingToSay = errors.New("neither the model nor the search answers")
+var ErrNothingToSay = errors.New("neither the model nor the search is available")
 
 // Input is one request to reply to.
 type Input struct {

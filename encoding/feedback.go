@@ -48,7 +48,7 @@ func DecodeFeedback(body []byte) (*Feedback, error) {
 		f.Path = *b.Path
 	}
 	if len(f.Reasons) > maxReasons {
-		return nil, mustBe(fmt.Sprintf("reasons[%d]", maxReasons), fmt.Sprintf("left out: at most %d reasons are possible", maxReasons))
+		return nil, mustBe(fmt.Sprintf("reasons[%d]", maxReasons), fmt.Sprintf("left out: the maximum is %d reasons", maxReasons))
 	}
 	for i := range f.Reasons {
 		if err := shorten(fmt.Sprintf("reasons[%d]", i), &f.Reasons[i], maxReason); err != nil {
@@ -74,7 +74,7 @@ func DecodeFeedback(body []byte) (*Feedback, error) {
 
 func shorten(field string, s *string, most int) error {
 	if *s = strings.TrimSpace(*s); utf8.RuneCountInString(*s) > most {
-		return mustBe(field, fmt.Sprintf("shorter: at most %d characters are possible", most))
+		return mustBe(field, fmt.Sprintf("shorter: the maximum is %d characters", most))
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 // Sentinel errors of stores.
 var (
 	// ErrUnknown is returned for a vote that the site doesn't have.
-	ErrUnknown = errors.New("there is no such entry at this site")
+	ErrUnknown = errors.New("there is no such entry on this site")
 	// ErrNewer is returned by a store that a newer release has migrated.
 	ErrNewer = errors.New("a newer release of caddy-docs has written this database; install that release, or restore a backup")
 	// errOpening is returned by queries while the store can't be opened.

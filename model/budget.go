@@ -192,7 +192,7 @@ func (b *Budget) sync() {
 		}
 		if put {
 			if err := b.put(ctx, r); err != nil {
-				b.log.Warn("storing the spending of a budget failed", "site", b.site, "error", err)
+				b.log.Warn("what a budget has spent could not be stored", "site", b.site, "error", err)
 			}
 			b.mu.Lock()
 			if r.Window.Equal(b.window) {
@@ -220,7 +220,7 @@ func (b *Budget) look(ctx context.Context) {
 	b.mu.Unlock()
 	keys, err := b.store.List(ctx, b.prefix())
 	if err != nil {
-		b.log.Warn("reading the spending of a budget failed", "site", b.site, "error", err)
+		b.log.Warn("what a budget has spent could not be read", "site", b.site, "error", err)
 		return
 	}
 	var sum amount

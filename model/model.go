@@ -119,7 +119,7 @@ func (c *Chain) attempt(ctx context.Context, e *endpoint, p *assistant.Prompt, e
 		c.o.Observe(a)
 	}()
 	if !e.breaker.Allow() {
-		return nil, false, e.fail(CircuitOpen, "not asked after consecutive failures")
+		return nil, false, e.fail(CircuitOpen, "not asked because it kept failing")
 	}
 	completion, sent, err = e.reply(ctx, p, &c.o, func() { a.FirstToken = time.Since(start) }, each)
 	if err == nil {
@@ -135,7 +135,7 @@ func (c *Chain) attempt(ctx context.Context, e *endpoint, p *assistant.Prompt, e
 				e.breaker.Wait(min(max(failure.RetryAfter, time.Second), maxBreak))
 			}
 			if _, until, _ := e.breaker.State(); opened {
-				c.o.Log.Warn("model circuit opened", "endpoint", e.publicURL, "model", e.Model, "until", until)
+				c.o.Log.Warn("the model keeps failing; it is not asked for a while", "endpoint", e.publicURL, "model", e.Model, "until", until)
 			}
 		}
 	}

@@ -209,7 +209,7 @@ func (s *stream) document(in *bufio.Scanner) error {
 		return err
 	}
 	if !s.begun && len(s.calls) == 0 {
-		return s.e.fail(Empty, "no reply in the answer: %.200s", doc)
+		return s.e.fail(Empty, "no reply in the response: %.200s", doc)
 	}
 	if s.finish == "" {
 		s.finish = "stop"

@@ -28,7 +28,7 @@ type Store interface {
 // may write to the storage.
 func Decode(data []byte, most int, into any) error {
 	if len(data) > most {
-		return fmt.Errorf("%d bytes, at most %d are possible", len(data), most)
+		return fmt.Errorf("%d bytes; the maximum is %d", len(data), most)
 	}
 	return json.Unmarshal(data, into)
 }

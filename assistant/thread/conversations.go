@@ -210,7 +210,7 @@ func (k *Conversations) load(ctx context.Context, key string) (*Thread, error) {
 
 func (k *Conversations) hold(c cached) {
 	if lost := k.cache.put(c); lost > 0 {
-		k.log.Error("turns are lost: the storage fails and the memory for threads is full", "threads", lost)
+		k.log.Error("conversation turns were lost: the storage is failing and the memory for threads is full", "threads", lost)
 	}
 }
 
@@ -222,7 +222,7 @@ func (k *Conversations) put(ctx context.Context, key string, data []byte) error 
 // meanwhile, and not right after it failed.
 func (k *Conversations) try(ctx context.Context, doing string, f func(context.Context) error) error {
 	if time.Now().UnixNano() < k.paused.Load() {
-		return errors.New("the storage failed within the last seconds and is not asked again yet")
+		return errors.New("the storage failed seconds ago and has not been retried yet")
 	}
 	limited, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
@@ -235,6 +235,6 @@ func (k *Conversations) try(ctx context.Context, doing string, f func(context.Co
 	}
 	k.failed.Add(1)
 	k.paused.Store(time.Now().Add(pause).UnixNano())
-	k.log.Error("the storage of threads fails; replies go on", "operation", doing, "error", err)
+	k.log.Error("the storage for threads is failing; replies continue", "operation", doing, "error", err)
 	return err
 }

@@ -491,7 +491,7 @@ func TestMemoryForThreadsIsBounded(t *testing.T) {
 		th, _ := k.Open(t.Context(), "", reader)
 		_ = k.Append(t.Context(), th.ID, reader, Turn{Answer: "lost"}, false)
 	}
-	if !strings.Contains(log.String(), "turns are lost") {
+	if !strings.Contains(log.String(), "turns were lost") {
 		t.Error("losses are not logged")
 	}
 }

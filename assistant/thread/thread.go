@@ -117,7 +117,7 @@ var (
 // are unknown here.
 func checkID(id string) error {
 	if !anyID.MatchString(id) {
-		return errors.New("threadId must be an id that an earlier reply gave (1 to 128 of A-Z a-z 0-9 _ -); leave it out to start a thread")
+		return errors.New("threadId must be the id from an earlier reply (1 to 128 of A-Z a-z 0-9 _ -); leave it out to start a thread")
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func TestWhatOutlivesAReloadLogsToTheNewOutput(t *testing.T) {
 	for range 3 {
 		s.Ask(t, 2, caddytest.InstallQuestion, nil)
 	}
-	for _, line := range []string{"index refreshed", "model request failed", "the site's budget is spent", "the storage of threads fails", "insights can't be stored"} {
+	for _, line := range []string{"index refreshed", "model request failed", "the site's budget is spent", "the storage for threads is failing", "insights can't be stored"} {
 		for begin := time.Now(); !strings.Contains(caddytest.ReadFile(t, filepath.Join(s.Dir, "log-2")), line); time.Sleep(10 * time.Millisecond) {
 			if time.Since(begin) > 30*time.Second {
 				t.Fatalf("the new log lacks %q", line)

@@ -327,7 +327,7 @@ func mcpOverHTTP(t *testing.T, s *caddytest.Server, root string) {
 		for message, want := range map[string]string{
 			`{"jsonrpc":`:       `400 {"error":{"code":-32700,"message":"the body is not valid JSON"},"id":null,"jsonrpc":"2.0"}`,
 			`{"jsonrpc":"2.0"}`: `400 {"error":{"code":-32600`,
-			`{"jsonrpc":"2.0","id":"a","method":"tools/sing"}`:          `200 {"error":{"code":-32601,"message":"the method \"tools/sing\" is not one of this server's"},"id":"a","jsonrpc":"2.0"}`,
+			`{"jsonrpc":"2.0","id":"a","method":"tools/sing"}`:          `200 {"error":{"code":-32601,"message":"this server has no method \"tools/sing\""},"id":"a","jsonrpc":"2.0"}`,
 			`{"jsonrpc":"2.0","method":"notifications/sung"}`:           `202 `,
 			`{"jsonrpc":"2.0","id":7,"method":"tools/call"}`:            `400 {"error":{"code":-32600,`,
 			`[{"jsonrpc":"2.0","id":7,"method":"tools/sing"}]`:          `400 {"error":{"code":-32600,`,
