@@ -231,12 +231,12 @@ func (s *settings) partWord(name, args string, block ...word) word {
 		case values[0] == "off":
 			s.off = append(s.off, name)
 			if slices.Contains(s.only, name) {
-				return l.refuse("off leaves out what only names; keep one of them")
+				return l.refuse("can't be both off and in only; keep one of them")
 			}
 		case values[0] == "key" && name == partMCP:
 			s.mcpKey = true
 		case values[0] == "on":
-			return l.refuse("on is the default: leave the line out")
+			return l.refuse("on is the default: remove the line")
 		default:
 			return l.refuse("%q is not known", values[0])
 		}
@@ -340,7 +340,7 @@ func siteArguments(h httpcaddyfile.Helper, directive string) (sites []string, er
 func siteArgument(h httpcaddyfile.Helper, directive, name string) error {
 	switch {
 	case name == "{}":
-		return h.Errf("%s: an empty block is left out", directive)
+		return h.Errf("%s: remove the empty block", directive)
 	case strings.HasPrefix(name, "@"):
 		return h.Errf("%s: the matcher %s must come before the sites; write: %s %s <site>", directive, name, directive, name)
 	case strings.HasPrefix(name, "/") && directive != "docs":

@@ -101,7 +101,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"a user of the dashboard who is the same for all": {
 			inBlock("\tdocs_dashboard {\n\t\tuser dana\n\t}"),
-			`user: "dana" must be a placeholder, like {http.auth.user.id}: a text would be the same for everyone; write: user <placeholder>, like: user {http.auth.user.id}, at Caddyfile:3`,
+			`user: "dana" must be a placeholder, like {http.auth.user.id}: a fixed text would be the same for everyone; write: user <placeholder>, like: user {http.auth.user.id}, at Caddyfile:3`,
 		},
 		"a member of the dashboard without a name": {
 			inBlock("\tdocs_dashboard {\n\t\tmember acme\n\t}"),
@@ -117,11 +117,11 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"a word with an argument too many": {
 			inSite("organization acme inc"),
-			`organization: takes one argument, so "inc" is too many (put text with spaces in quotes); write: organization <name>, like: organization acme-inc, at Caddyfile:5`,
+			`organization: takes one argument; unexpected argument "inc" (put text with spaces in quotes); write: organization <name>, like: organization acme-inc, at Caddyfile:5`,
 		},
 		"text without quotes": {
 			inSite("name Acme Docs"),
-			`name: takes one argument, so "Docs" is too many (put text with spaces in quotes); write: name <text>, like: name "Acme Docs", at Caddyfile:5`,
+			`name: takes one argument; unexpected argument "Docs" (put text with spaces in quotes); write: name <text>, like: name "Acme Docs", at Caddyfile:5`,
 		},
 		"an empty argument": {
 			inSite("name \"\""),
@@ -161,7 +161,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"a site with root and sitemap": {
 			inSite("sitemap https://acme.com/sitemap.xml"),
-			`sitemap: a site has a root or a sitemap, not both; keep root if this Caddy serves the files; write: sitemap <url> [<interval>], like: sitemap https://docs.acme.com/sitemap.xml 1h, at Caddyfile:5`,
+			`sitemap: set either root or sitemap, not both; keep root if this Caddy serves the files; write: sitemap <url> [<interval>], like: sitemap https://docs.acme.com/sitemap.xml 1h, at Caddyfile:5`,
 		},
 		"two sites of a name": {
 			inDocs("\t\tsite acme {\n\t\t\troot /srv\n\t\t}\n\t\tsite acme {\n\t\t\troot /srv\n\t\t}"),
@@ -185,7 +185,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"an interval behind a kind of watch that has none": {
 			inSite("watch events 10s"),
-			`watch: "10s" is too many: only poll takes an interval; write: watch events|off|poll [<interval>], like: watch poll 10s, at Caddyfile:5`,
+			`watch: unexpected argument "10s": only poll takes an interval; write: watch events|off|poll [<interval>], like: watch poll 10s, at Caddyfile:5`,
 		},
 		"an interval that is none": {
 			inSite("watch poll often"),
@@ -209,11 +209,11 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"a key that is too short": {
 			inDocs("\t\tkey svc_dsc_012345"),
-			`key: a key has at least 16 characters after svc_dsc_, this has 6; write: key <key>|<placeholder>, like: key svc_dsc_0123456789abcdef, at Caddyfile:3`,
+			`key: a key has at least 16 characters after svc_dsc_, this one has 6; write: key <key>|<placeholder>, like: key svc_dsc_0123456789abcdef, at Caddyfile:3`,
 		},
 		"a key with a character that no key has": {
 			inDocs("\t\tkey svc_dsc_0123456789abc.def"),
-			`key: a key consists of A-Z a-z 0-9 _ -, but character 14 after svc_dsc_ is none of these; write: key <key>|<placeholder>, like: key svc_dsc_0123456789abcdef, at Caddyfile:3`,
+			`key: a key consists of A-Z a-z 0-9 _ -, but character 14 after svc_dsc_ is not one of these; write: key <key>|<placeholder>, like: key svc_dsc_0123456789abcdef, at Caddyfile:3`,
 		},
 		"a key twice": {
 			inDocs("\t\tkey svc_dsc_0123456789abcdef\n\t\tkey svc_dsc_0123456789abcdef"),
@@ -237,7 +237,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"arguments behind embedded": {
 			inDocs("\t\tindex embedded fast"),
-			`index: "fast" is too many; write: index embedded, at Caddyfile:3`,
+			`index: unexpected argument "fast"; write: index embedded, at Caddyfile:3`,
 		},
 		"Meilisearch without an address": {
 			inDocs("\t\tindex meilisearch"),
@@ -277,7 +277,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"two models on a line": {
 			inDocs("\t\tllm http://a/v1 b c"),
-			`llm: "c" is too many; write: llm <url> <model>, like: llm https://api.openai.com/v1 gpt-5-mini, at Caddyfile:3`,
+			`llm: unexpected argument "c"; write: llm <url> <model>, like: llm https://api.openai.com/v1 gpt-5-mini, at Caddyfile:3`,
 		},
 		"llm twice": {
 			inDocs("\t\tllm http://a/v1 b\n\t\tllm http://c/v1 d"),
@@ -337,7 +337,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"threads off and more": {
 			inDocs("\t\tthreads off 30d"),
-			`threads: "30d" is too many; write: threads ttl <duration>, or: threads off, like: threads ttl 30d, at Caddyfile:3`,
+			`threads: unexpected argument "30d"; write: threads ttl <duration>, or: threads off, like: threads ttl 30d, at Caddyfile:3`,
 		},
 		"insights that are neither off nor a block": {
 			inDocs("\t\tinsights on"),
@@ -357,11 +357,11 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"a data folder that depends on the request": {
 			inDocs("\t\tdata_dir /var/{http.request.host}"),
-			`data_dir: {http.request.host} depends on the request, but the value is read at start; {env.NAME} and {file./path} are possible; write: data_dir <folder>, like: data_dir /var/lib/caddy/docs, at Caddyfile:3`,
+			`data_dir: {http.request.host} depends on the request, but the value is read at startup; use {env.NAME} or {file./path}; write: data_dir <folder>, like: data_dir /var/lib/caddy/docs, at Caddyfile:3`,
 		},
 		"a site's name behind the global option": {
 			"{\n\tdocs acme {\n\t\troot /srv\n\t}\n}\n",
-			`docs: "acme" is too many; as a global option it opens a block: write site acme { … } in it, at Caddyfile:2`,
+			`docs: unexpected argument "acme"; the global option takes a block: write site acme { … } in it, at Caddyfile:2`,
 		},
 		"an index in each of two docs options": {
 			"{\n\tdocs {\n\t\tindex embedded\n\t}\n\tdocs {\n\t\tindex embedded\n\t}\n}\n",
@@ -429,7 +429,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"docs with an argument too many": {
 			inBlock("\tdocs acme /srv /more"),
-			`docs: "/more" is too many; write: docs <site> [<root>], like: docs acme /srv/docs, at Caddyfile:2`,
+			`docs: unexpected argument "/more"; write: docs <site> [<root>], like: docs acme /srv/docs, at Caddyfile:2`,
 		},
 		"docs with two roots": {
 			inBlock("\tdocs acme /srv {\n\t\troot /other\n\t}"),
@@ -445,7 +445,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"docs with mcp on": {
 			inBlock("\tdocs acme {\n\t\tmcp on\n\t}"),
-			`mcp: on is the default: leave the line out; write: mcp off|key, or: mcp { sign_in <issuer> }, like: mcp off, at Caddyfile:3`,
+			`mcp: on is the default: remove the line; write: mcp off|key, or: mcp { sign_in <issuer> }, like: mcp off, at Caddyfile:3`,
 		},
 		"docs with llms alone": {
 			inBlock("\tdocs acme {\n\t\tllms\n\t}"),
@@ -521,11 +521,11 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"rate_limit off and a limit": {
 			inBlock("\tsearch {\n\t\trate_limit off\n\t\trate_limit ip 700 1m\n\t}"),
-			`rate_limit: off excludes every other rate_limit of this block; keep one of them; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:4`,
+			`rate_limit: off can't be combined with another rate_limit in this block; keep one of them; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:4`,
 		},
 		"a limit and rate_limit off": {
 			inBlock("\tsearch {\n\t\trate_limit ip 700 1m\n\t\trate_limit off\n\t}"),
-			`rate_limit: off excludes every other rate_limit of this block; keep one of them; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:4`,
+			`rate_limit: off can't be combined with another rate_limit in this block; keep one of them; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:4`,
 		},
 		"rate_limit of a number that is none": {
 			inBlock("\tsearch {\n\t\trate_limit ip many 1m\n\t}"),
@@ -537,11 +537,11 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"rate_limit off with a number": {
 			inBlock("\tsearch {\n\t\trate_limit off 600\n\t}"),
-			`rate_limit: off takes no arguments, so "600" is too many; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:3`,
+			`rate_limit: off takes no arguments; unexpected argument "600"; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:3`,
 		},
 		"rate_limit distributed with a number": {
 			inBlock("\tsearch {\n\t\trate_limit distributed 600 1m\n\t}"),
-			`rate_limit: distributed takes no arguments, so "600" is too many; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:3`,
+			`rate_limit: distributed takes no arguments; unexpected argument "600"; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:3`,
 		},
 		"rate_limit distributed twice": {
 			inBlock("\tsearch {\n\t\trate_limit distributed\n\t\trate_limit distributed\n\t}"),
@@ -553,7 +553,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"rate_limit off and distributed": {
 			inBlock("\tsearch {\n\t\trate_limit off\n\t\trate_limit distributed\n\t}"),
-			`rate_limit: off excludes every other rate_limit of this block; keep one of them; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:4`,
+			`rate_limit: off can't be combined with another rate_limit in this block; keep one of them; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:4`,
 		},
 		"rate_limit distributed with an unknown word": {
 			inBlock("\tsearch {\n\t\trate_limit distributed {\n\t\t\tread_intervall 5s\n\t\t}\n\t}"),

@@ -51,7 +51,7 @@ func (s *limits) parse(l line) error {
 	}
 	scope := args[0]
 	if s.off || scope == "off" && s.Limits != (handlers.Limits{}) {
-		return l.refuse("off excludes every other rate_limit of this block; keep one of them")
+		return l.refuse("off can't be combined with another rate_limit in this block; keep one of them")
 	}
 	switch {
 	case scope == "off" && len(args) == 1:
@@ -64,7 +64,7 @@ func (s *limits) parse(l line) error {
 		s.Distributed = new(caddyrl.DistributedRateLimiting)
 		return parseBlock(l, "rate_limit distributed", distributedWords(s.Distributed), s.validate)
 	case scope == "off" || scope == "distributed":
-		return l.refuse("%s takes no arguments, so %q is too many", scope, args[1])
+		return l.refuse("%s takes no arguments; unexpected argument %q", scope, args[1])
 	case scope != "ip" && scope != "organization":
 		return l.refuse("%q is not known", scope)
 	case len(args) < 3:

@@ -135,7 +135,7 @@ func parseOption(d *caddyfile.Dispenser, existing any) (any, error) {
 	d.Next() // the option's name
 	l := line{d, &word{name: "docs"}}
 	if d.NextArg() {
-		return nil, d.Errf("docs: %q is too many; as a global option it opens a block: write site %s { … } in it", d.Val(), d.Val())
+		return nil, d.Errf("docs: unexpected argument %q; the global option takes a block: write site %s { … } in it", d.Val(), d.Val())
 	}
 	if err := parseBlock(l, "docs", o.words(), o.validate); err != nil {
 		return nil, err
@@ -228,7 +228,7 @@ func parseThreads(l line) (*options.Threads, error) {
 	case args[0] == "ttl":
 		return nil, l.refuse("ttl needs a duration")
 	case args[0] == "off":
-		return nil, l.refuse("%q is too many", args[1])
+		return nil, l.refuse("unexpected argument %q", args[1])
 	}
 	return nil, l.refuse("%q must be ttl or off", args[0])
 }

@@ -137,7 +137,7 @@ func siteWords(s *options.Site) []word {
 			case len(args) == 2 && args[0] == "*":
 				return l.refuse("takes no matcher here: leave out the *")
 			case len(args) == 2:
-				return l.refuse("%q is too many", args[1])
+				return l.refuse("unexpected argument %q", args[1])
 			}
 			s.Root = args[0]
 			return nil
@@ -186,7 +186,7 @@ func siteWords(s *options.Site) []word {
 			}
 			if s.Watch = args[0]; len(args) > 1 {
 				if s.Watch != "poll" {
-					return l.refuse("%q is too many: only poll takes an interval", args[1])
+					return l.refuse("unexpected argument %q: only poll takes an interval", args[1])
 				}
 				s.PollInterval, err = l.duration(args[1])
 			}

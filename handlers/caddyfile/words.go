@@ -195,11 +195,11 @@ func (l line) between(least, most int) ([]string, error) {
 	case len(args) < least:
 		return nil, l.refuse("needs another argument")
 	case len(args) > most && args[most] == "{}":
-		return nil, l.refuse("an empty block is left out")
+		return nil, l.refuse("remove the empty block")
 	case len(args) > most && least == 1 && most == 1:
-		return nil, l.refuse("takes one argument, so %q is too many (put text with spaces in quotes)", args[most])
+		return nil, l.refuse("takes one argument; unexpected argument %q (put text with spaces in quotes)", args[most])
 	case len(args) > most:
-		return nil, l.refuse("%q is too many", args[most])
+		return nil, l.refuse("unexpected argument %q", args[most])
 	}
 	return args, nil
 }
@@ -255,7 +255,7 @@ func parseBlock(l line, where string, words []word, validate func() error) error
 			return err
 		}
 		if d.NextArg() {
-			return inner.refuse("%q is too many", d.Val())
+			return inner.refuse("unexpected argument %q", d.Val())
 		}
 		if d.NextBlock(nesting + 1) {
 			return inner.refuse("takes no block")
@@ -294,7 +294,7 @@ func fieldErrors(err error) (all []*options.FieldError) {
 
 func unknownWord(d *caddyfile.Dispenser, where, name string, words []word) error {
 	if name == "{" || name == "}" {
-		return d.Errf("%s: a word is expected instead of %s; a block opens at the end of its word's line and closes on a separate line", where, name)
+		return d.Errf("%s: expected a word instead of %s; a block opens at the end of its word's line and closes on a separate line", where, name)
 	}
 	names := make([]string, len(words))
 	for i, w := range words {

@@ -99,7 +99,7 @@ func (a *App) Resolve(ctx caddy.Context) (err error) {
 	a.DataDir = cmp.Or(a.DataDir, filepath.Join(caddy.AppDataDir(), "docs"))
 	for name, s := range a.Sites {
 		if s == nil {
-			return fmt.Errorf("site %s: it is null; give it a root or a sitemap", name)
+			return fmt.Errorf("site %s: is null; give it a root or a sitemap", name)
 		}
 		if err := s.Provision(ctx, name); err != nil {
 			return err
@@ -107,7 +107,7 @@ func (a *App) Resolve(ctx caddy.Context) (err error) {
 	}
 	for name, g := range a.Groups {
 		if g == nil {
-			return fmt.Errorf("group %s: it is null; give it sites", name)
+			return fmt.Errorf("group %s: is null; give it sites", name)
 		}
 		if err := g.Site.resolve(name); err != nil {
 			return err
@@ -115,7 +115,7 @@ func (a *App) Resolve(ctx caddy.Context) (err error) {
 	}
 	for i, f := range a.SiteFolders {
 		if f == nil {
-			return fmt.Errorf("site_folders %d: it is null; give it folders and site", i+1)
+			return fmt.Errorf("site_folders %d: is null; give it folders and site", i+1)
 		}
 		if err := f.resolve(); err != nil {
 			return fmt.Errorf("sites %s: %w", f.Folders, err)
@@ -139,7 +139,7 @@ func (t *Threads) Validate() error {
 	c := new(Checker)
 	c.Duration("ttl", t.TTL, time.Minute, 3650*day)
 	if t.Off && t.TTL != 0 {
-		c.Fail("ttl", "conversations are kept for a time, or threads are off, not both")
+		c.Fail("ttl", "set either ttl or off, not both")
 	}
 	return c.Err()
 }

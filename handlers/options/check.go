@@ -119,14 +119,14 @@ func (c *Checker) Text(field, s string, most int) {
 		c.Fail(field, "has only spaces")
 	}
 	if n := utf8.RuneCountInString(s); n > most {
-		c.Fail(field, "has %d characters, at most %d are possible", n, most)
+		c.Fail(field, "has %d characters; the maximum is %d", n, most)
 	}
 }
 
 // Questions checks questions for readers.
 func (c *Checker) Questions(field string, questions []string, most int) {
 	if n := len(questions); n > most {
-		c.Fail(field, "at most %d are possible, these are %d", most, n)
+		c.Fail(field, "has %d questions; the maximum is %d", n, most)
 	}
 	for _, q := range questions {
 		c.required(field, q)
@@ -145,7 +145,7 @@ func (c *Checker) replaced(field, value string) bool {
 		switch p[1] {
 		case "env", "file", "system", "time":
 		default:
-			c.Fail(field, "%s depends on the request, but the value is read at start; {env.NAME} and {file./path} are possible", p[0])
+			c.Fail(field, "%s depends on the request, but the value is read at startup; use {env.NAME} or {file./path}", p[0])
 		}
 	}
 	return len(found) > 0
@@ -154,7 +154,7 @@ func (c *Checker) replaced(field, value string) bool {
 // literal refuses placeholders, where none are replaced.
 func (c *Checker) literal(field, value string) {
 	if p := placeholder.FindString(value); p != "" {
-		c.Fail(field, "the placeholder %s is not replaced here; the Caddyfile's {$NAME} is", p)
+		c.Fail(field, "the placeholder %s is not replaced here; use the Caddyfile's {$NAME}", p)
 	}
 }
 
@@ -271,7 +271,7 @@ func Replaced(field, value string) (string, error) {
 		switch {
 		case repl.ReplaceAll(p[0], "") != "":
 		case p[1] == "env":
-			return "", fmt.Errorf("%s: %s is empty; set the environment variable %s for the process of Caddy", field, p[0], name)
+			return "", fmt.Errorf("%s: %s is empty; set the environment variable %s for the Caddy process", field, p[0], name)
 		default:
 			return "", fmt.Errorf("%s: %s is empty; write the value into the file %s, readable for the user that runs Caddy", field, p[0], p[2])
 		}

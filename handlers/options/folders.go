@@ -76,13 +76,13 @@ func (f *SiteFolders) Validate() error {
 		c.Fail("folders", "%q must be a path in which one element is *, like /srv/sites/* or /srv/sites/*/public", f.Folders)
 	}
 	if f.Site.Root != "" {
-		c.Fail("root", "is made of the folders; leave it out")
+		c.Fail("root", "is set from folders; leave it out")
 	}
 	if f.Site.Sitemap != "" {
-		c.Fail("sitemap", "the sites of folders have files; leave it out")
+		c.Fail("sitemap", "sites of folders are read from files; leave it out")
 	}
 	if f.Site.SourcesRaw != nil {
-		c.Fail("sources", "the sites of folders have files; leave them out")
+		c.Fail("sources", "sites of folders are read from files; leave them out")
 	}
 	if !strings.Contains(f.Site.URL, sitePlaceholder) {
 		c.Fail("url", "%q must have {site}, the name of the folder, like https://{site}.docs.acme.com", f.Site.URL)

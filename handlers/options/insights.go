@@ -50,7 +50,7 @@ func (i *Insights) Validate() error {
 	c.OneOf("clicks", i.Clicks, "on", "off")
 	c.file("jsonl", i.JSONL)
 	if i.Off && (i.StoreRaw != nil || i.Retention != 0 || i.Texts != "" || i.Clicks != "" || i.JSONL != "") {
-		c.Fail("off", "insights are off, or have other settings, not both")
+		c.Fail("off", "set either off or other settings, not both")
 	}
 	return c.Err()
 }

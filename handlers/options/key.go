@@ -39,7 +39,7 @@ func (k *FixedKey) Validate() error {
 	case k.SHA256 == "" && k.Key == "":
 		c.Fail("key", "is missing; set key to a placeholder like {env.DOCS_KEY}, or sha256 to the key's hash")
 	case k.SHA256 != "" && k.Key != "":
-		c.Fail("key", "a key is given by key or by sha256, not both")
+		c.Fail("key", "set either key or sha256, not both")
 	case k.SHA256 != "":
 		if sum, err := hex.DecodeString(k.SHA256); err != nil || len(sum) != sha256.Size {
 			c.Fail("sha256", "%q must be 64 hexadecimal digits", k.SHA256)

@@ -242,7 +242,7 @@ func (s *Site) Validate() error {
 	c.replaced("root", s.Root)
 	c.url("sitemap", s.Sitemap)
 	if s.Sitemap != "" && s.Root != "" {
-		c.Fail("sitemap", "a site has a root or a sitemap, not both; keep root if this Caddy serves the files")
+		c.Fail("sitemap", "set either root or sitemap, not both; keep root if this Caddy serves the files")
 	}
 	if s.AllowPrivate && s.Sitemap == "" {
 		c.Fail("allow_private", "applies to sites with a sitemap only; leave it out")

@@ -150,7 +150,7 @@ func (s *Site) load(ctx caddy.Context, name string) error {
 	for _, m := range loaded.([]any) {
 		o, ok := m.(SourceOpener)
 		if !ok {
-			return fmt.Errorf("site %s: %T is not a source: it does not implement SourceOpener", name, m)
+			return fmt.Errorf("site %s: %T can't be used as a source: it does not implement SourceOpener", name, m)
 		}
 		s.sources = append(s.sources, o)
 	}
