@@ -37,6 +37,6 @@ func (q *request) auditKey(what, id string) {
 		err = store.AddAudit(q.Context(), insights.Audit{Scope: in, Who: q.Visitor.Name, What: what, Target: id})
 	}
 	if err != nil {
-		q.d.log.Warn("the audit trail lacks an entry", "what", what, "key", id, "error", err)
+		q.d.log.Warn("could not write an entry to the audit trail", "what", what, "key", id, "error", err)
 	}
 }

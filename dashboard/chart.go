@@ -75,7 +75,7 @@ func chartOf(days []insights.Day, title, unit, partUnit string, of func(*insight
 }
 
 func searchChart(days []insights.Day) *chart {
-	return chartOf(days, "Searches a day", "searches", "without a result", func(d *insights.Day) (int64, int64) { return d.Searches, d.NoResult })
+	return chartOf(days, "Searches per day", "searches", "without a result", func(d *insights.Day) (int64, int64) { return d.Searches, d.NoResult })
 }
 
 // charts are shown side by side, unless all are empty.

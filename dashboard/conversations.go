@@ -88,7 +88,7 @@ func conversation(q *request) error {
 		return err
 	}
 	if len(data.Turns) == 0 {
-		return fail(http.StatusNotFound, "There is no such conversation. It may have been erased, or be older than conversations are kept.")
+		return fail(http.StatusNotFound, "There is no such conversation. It may have been erased, or be older than the time that conversations are kept.")
 	}
 	if err := q.audit(store, what, data.Thread); err != nil {
 		return err

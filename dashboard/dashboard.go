@@ -151,7 +151,7 @@ func (q *request) route() error {
 		}
 		if r.role == Nobody || q.Visitor.In(q.Site.Organization) < r.role {
 			has := q.Visitor.In(q.Site.Organization)
-			return fail(http.StatusForbidden, fmt.Sprintf("Your role in this organization is %s; this takes %s.", has, r.role))
+			return fail(http.StatusForbidden, fmt.Sprintf("Your role in this organization is %s; this requires %s.", has, r.role))
 		}
 		q.params, q.page = params, r.page()
 		if r.method == http.MethodGet {
@@ -190,7 +190,7 @@ func fail(status int, message string) error { return &failure{status: status, me
 var errNotFound = fail(http.StatusNotFound, "There is no such page.")
 
 func notAllowed(methods ...string) error {
-	return &failure{http.StatusMethodNotAllowed, "This page does not take such a request.", methods}
+	return &failure{http.StatusMethodNotAllowed, "This page does not accept this kind of request.", methods}
 }
 
 // fail renders an error. What the visitor can't fix is only logged.
@@ -200,13 +200,13 @@ func (q *request) fail(err error) {
 		if errors.Is(err, context.Canceled) && q.Context().Err() != nil {
 			return // the visitor is gone
 		}
-		q.d.log.Error("a page of the dashboard failed", "path", q.URL.Path, "error", err)
-		f = &failure{status: http.StatusInternalServerError, message: "Something went wrong on the server. Its log says what."}
+		q.d.log.Error("a dashboard page failed", "path", q.URL.Path, "error", err)
+		f = &failure{status: http.StatusInternalServerError, message: "Something went wrong on the server. See the server's log."}
 	}
 	if len(f.allow) > 0 {
 		q.w.Header().Set("Allow", strings.Join(f.allow, ", "))
 	}
 	if err := q.render(f.status, "error", http.StatusText(f.status), f.message); err != nil {
-		q.d.log.Error("the page of an error failed", "error", err)
+		q.d.log.Error("an error page failed", "error", err)
 	}
 }

@@ -51,7 +51,7 @@ func (s *Site) issue(questions []string, asked int64, pages []string, answer str
 		fmt.Fprintf(&b, "- %s/%s\n", s.URL, name)
 	}
 	if answer = short.Bytes(answer, maxIssueAnswer); answer != "" {
-		fmt.Fprintf(&b, "\nWhat was answered last:\n\n> %s\n", strings.ReplaceAll(answer, "\n", "\n> "))
+		fmt.Fprintf(&b, "\nThe latest answer:\n\n> %s\n", strings.ReplaceAll(answer, "\n", "\n> "))
 	}
 	title, form := "Docs: "+short.Bytes(short.Line(questions[0]), maxIssueQuestion), b.String()
 	if repository, _, ok := strings.Cut(s.EditURL, "/-/"); ok { // GitLab

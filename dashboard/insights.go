@@ -44,7 +44,7 @@ func (q *request) stored(err error) error {
 		return err
 	}
 	q.d.log.Error("the insights can't be read", "path", q.URL.Path, "error", err)
-	return fail(http.StatusServiceUnavailable, "The store of the insights does not respond. Search and answers go on. On the server, caddy docs doctor says why.")
+	return fail(http.StatusServiceUnavailable, "The insights store is not responding. Search and answers keep working. On the server, run caddy docs doctor to see why.")
 }
 
 // scope is the site, for queries.
@@ -71,7 +71,7 @@ func (q *request) period() insights.Period {
 		last, errTo := insights.ParseDate(to)
 		q.Period, q.Dated = insights.Period{From: first, To: last}, true
 		if n := q.Period.Days(); err != nil || errTo != nil || n < 1 || n > maxPeriod {
-			q.refuse("from and to must be days such as 2026-11-24, the first not after the last, and at most 366.")
+			q.refuse("from and to must be dates like 2026-11-24, the earlier first, spanning at most 366 days.")
 		}
 		return q.Period
 	}

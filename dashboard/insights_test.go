@@ -245,10 +245,10 @@ func TestWrongParametersSayWhatToWrite(t *testing.T) {
 	for path, says := range map[string]string{
 		"searches?days=31":                       "days must be 7, 30 or 90",
 		"searches?days=x":                        "days must be 7, 30 or 90",
-		"searches?from=x&to=y":                   "from and to must be days",
-		"?from=2026-01-02":                       "from and to must be days",
-		"?from=2026-01-02&to=2026-01-01":         "the first not after the last",
-		"feedback?from=2024-01-01&to=2026-01-01": "at most 366",
+		"searches?from=x&to=y":                   "from and to must be dates",
+		"?from=2026-01-02":                       "from and to must be dates",
+		"?from=2026-01-02&to=2026-01-01":         "the earlier first",
+		"feedback?from=2024-01-01&to=2026-01-01": "spanning at most 366 days",
 		"searches?kind=all":                      "kind must be one of: no_result, weak, low_clicks, top",
 		"unanswered?state=old":                   "state must be one of: new, done, dismissed",
 		"unanswered?by=day":                      "by must be one of: question, meaning, page",
@@ -281,11 +281,11 @@ func TestPagesSayWhenNothingIsRecorded(t *testing.T) {
 
 	lost := &twoOrganizations{storeErr: errors.New("dial tcp 10.0.0.7:5432: refused")}
 	for _, page := range []string{"unanswered", "searches", "conversations", "conversations/x", "feedback", "audit"} {
-		if body := get(t, lost, page, http.StatusServiceUnavailable); !strings.Contains(body, "does not respond") || strings.Contains(body, "10.0.0.7") {
+		if body := get(t, lost, page, http.StatusServiceUnavailable); !strings.Contains(body, "is not responding") || strings.Contains(body, "10.0.0.7") {
 			t.Errorf("%s:\n%s", page, body)
 		}
 	}
-	if body := get(t, lost, "", http.StatusOK); !strings.Contains(body, "does not respond") || strings.Contains(body, "10.0.0.7") {
+	if body := get(t, lost, "", http.StatusOK); !strings.Contains(body, "is not responding") || strings.Contains(body, "10.0.0.7") {
 		t.Errorf("the overview:\n%s", body)
 	}
 	if body := get(t, lost, "keys", http.StatusOK); !strings.Contains(body, "of Acme") {

@@ -159,7 +159,7 @@ func createKey(q *request) error {
 		return keysPage(q, http.StatusBadRequest, keysData{Form: form, Problem: err.Error()})
 	}
 	if !slices.Contains(expiries, form.Expires) {
-		return refuse(errors.New("choose one of the expiries"))
+		return refuse(errors.New("choose one of the listed expiry times"))
 	}
 	for _, name := range form.Sites {
 		if !slices.ContainsFunc(q.Sites, func(s Site) bool { return s.Organization == q.Site.Organization && s.Name == name }) {

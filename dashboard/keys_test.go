@@ -64,8 +64,8 @@ func TestAWrongKeyIsRefusedWithWhatToWrite(t *testing.T) {
 	}{
 		"an origin without scheme":     {url.Values{"expires": {"7d"}, "origins": {"a.example"}}, "a.example"},
 		"a site of another":            {url.Values{"expires": {"7d"}, "sites": {"rival-docs"}}, "choose sites of the organization"},
-		"an expiry that is no choice":  {url.Values{"expires": {"1000y"}}, "choose one of the expiries"},
-		"no expiry":                    {url.Values{}, "choose one of the expiries"},
+		"an expiry that is no choice":  {url.Values{"expires": {"1000y"}}, "choose one of the listed expiry times"},
+		"no expiry":                    {url.Values{}, "choose one of the listed expiry times"},
 		"a name with a line break":     {url.Values{"expires": {"7d"}, "name": {"a\nb"}}, "control characters"},
 		"a name of too many letters":   {url.Values{"expires": {"7d"}, "name": {strings.Repeat("x", 101)}}, "at most 100 characters"},
 		"more origins than a key has":  {url.Values{"expires": {"7d"}, "origins": {strings.Repeat("https://a.example ", 101)}}, "at most"},

@@ -191,7 +191,7 @@ func (l *Logins) Session(ctx context.Context, secret string) (*Session, error) {
 	}
 	if now := l.now(); now.Sub(s.Seen) >= seenEvery {
 		if err := l.store.Put(ctx, seenPrefix+"/"+h, []byte(now.UTC().Format(time.RFC3339))); err != nil {
-			l.log.Warn("the use of a session could not be stored; it ends 12 hours after the last one that was", "error", err)
+			l.log.Warn("the use of a session could not be stored; the session ends 12 hours after its last stored use", "error", err)
 		}
 	}
 	return s, nil

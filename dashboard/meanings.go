@@ -41,7 +41,7 @@ func (q *request) meanings(store *insights.Store, query insights.Query) ([]meani
 	vectors, err := q.vectors(gaps)
 	if err != nil {
 		q.d.log.Error("questions can't be embedded", "site", q.Site.Name, "error", err)
-		return nil, fail(http.StatusServiceUnavailable, "The embedder does not respond, so questions can't be grouped by meaning. On the server, caddy docs doctor says why.")
+		return nil, fail(http.StatusServiceUnavailable, "The embedder is not responding, so questions can't be grouped by meaning. On the server, run caddy docs doctor to see why.")
 	}
 	var found []meaning
 	for _, alike := range alike(vectors) {

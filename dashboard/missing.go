@@ -102,7 +102,7 @@ func counted(all []insights.Requests) []string {
 }
 
 func setMissing(q *request) error {
-	if err := saveState(q, (*insights.Store).SetMissing, q.PostFormValue("group"), "Nobody has asked for this address, or it was erased."); err != nil {
+	if err := saveState(q, (*insights.Store).SetMissing, q.PostFormValue("group"), "Nobody has requested this URL, or it was erased."); err != nil {
 		return err
 	}
 	return q.back("missing")

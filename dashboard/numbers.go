@@ -100,7 +100,7 @@ func noResultNumber(now, before insights.Counts) number {
 }
 
 func answeredNumber(now, before insights.Counts) number {
-	return rate("Answered", now.AnsweredRate(), before.AnsweredRate(), more, fmt.Sprintf("Replies that the pages answer ÷ %s judged. Partly is not answered. It is the system's own judgment.",
+	return rate("Answered", now.AnsweredRate(), before.AnsweredRate(), more, fmt.Sprintf("Replies that the pages answer ÷ %s judged. Partly answered does not count as answered. Caddy judges this itself.",
 		plural(now.Yes+now.Partly+now.No, "reply", "replies")))
 }
 
@@ -109,7 +109,7 @@ func satisfactionNumber(now, before insights.Counts) number {
 	votes := now.Up + now.Down
 	define := fmt.Sprintf("Thumbs up ÷ all votes, %s.", plural(votes, "vote", "votes"))
 	if votes < insights.MinVotes {
-		return number{Title: "Satisfaction", Define: define + fmt.Sprintf(" Shown from %d votes on.", insights.MinVotes)}
+		return number{Title: "Satisfaction", Define: define + fmt.Sprintf(" Shown once there are %d votes.", insights.MinVotes)}
 	}
 	last := before.Satisfaction()
 	if before.Up+before.Down < insights.MinVotes {

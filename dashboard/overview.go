@@ -56,7 +56,7 @@ func overview(q *request) error {
 	}
 	data.Charts = charts(
 		searchChart(data.Days),
-		chartOf(data.Days, "Replies a day", "replies", "not or partly answered", func(d *insights.Day) (int64, int64) { return d.Replies, d.No + d.Partly }),
+		chartOf(data.Days, "Replies per day", "replies", "not or partly answered", func(d *insights.Day) (int64, int64) { return d.Replies, d.No + d.Partly }),
 	)
 	return q.show(http.StatusOK, data)
 }

@@ -16,10 +16,10 @@ type searchKind struct {
 }
 
 var searchKinds = []searchKind{
-	{insights.NoResult, "No result", "Queries that found nothing, by how often.", "Use these words in a title or a heading, write the page, or add synonyms to the site."},
-	{insights.WeakSearches, "Weak", "Queries whose best result scored below 0.3, by how often. Semantic search always finds something, so no result says little there.", "Look whether the right page exists, and uses the readers' words."},
-	{insights.LowClicks, "Few clicks", fmt.Sprintf("Queries of at least %d tracked searches, of which fewer than %.0f %% had a click, by how many had none.", insights.MinTracked, 100*insights.LowClickRate), "The right page may be far down, or its title may not say that it is the one."},
-	{insights.TopSearches, "Top", "All queries, by how often they were searched for.", "These pages should be the best ones."},
+	{insights.NoResult, "No result", "Queries that found nothing, most frequent first.", "Use these words in a title or a heading, write the page, or add synonyms to the site."},
+	{insights.WeakSearches, "Weak", "Queries whose best result scored below 0.3, most frequent first. With semantic search, few queries have no result, because it always finds something.", "Check whether the right page exists and uses the readers' words."},
+	{insights.LowClicks, "Few clicks", fmt.Sprintf("Queries with at least %d tracked searches, of which fewer than %.0f %% had a click, those with the most searches without a click first.", insights.MinTracked, 100*insights.LowClickRate), "The right page may be far down, or its title may not show that it is the right one."},
+	{insights.TopSearches, "Top", "All queries, most frequent first.", "The pages that they find should be the best ones."},
 }
 
 // searches shows what readers search for and don't find.
@@ -58,7 +58,7 @@ func searches(q *request) error {
 		},
 		Charts: charts(
 			searchChart(days),
-			chartOf(days, "Tracked searches a day", "tracked", "without a click", func(d *insights.Day) (int64, int64) { return d.Tracked, d.Tracked - d.Clicked }),
+			chartOf(days, "Tracked searches per day", "tracked", "without a click", func(d *insights.Day) (int64, int64) { return d.Tracked, d.Tracked - d.Clicked }),
 		),
 	})
 }

@@ -46,7 +46,7 @@ func try(q *request) error {
 	data := &tryData{Query: strings.TrimSpace(query.Get("q")), Question: strings.TrimSpace(query.Get("question"))}
 	switch {
 	case !data.bounded():
-		err = fmt.Errorf("%w: at most 1,000 characters are possible", ErrRefused)
+		err = fmt.Errorf("%w: the maximum is 1,000 characters", ErrRefused)
 	case data.Query != "":
 		data.Results, data.Total, err = q.d.server.Search(q.Context(), q.Site.Name, data.Query)
 		data.Searched = err == nil
@@ -73,7 +73,7 @@ func tryAnswer(q *request) error {
 	case data.Question == "":
 		err = fmt.Errorf("%w: write a question", ErrRefused)
 	case !data.bounded():
-		err = fmt.Errorf("%w: at most 1,000 characters are possible", ErrRefused)
+		err = fmt.Errorf("%w: the maximum is 1,000 characters", ErrRefused)
 	default:
 		if err = explain(q, data); err == nil {
 			data.Result, err = q.d.server.Ask(q.Context(), q.Site.Name, data.Question)

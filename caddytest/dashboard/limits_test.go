@@ -50,7 +50,7 @@ func TestLimitsAreShown(t *testing.T) {
 			}
 		}
 	}
-	overview("no requests lately", "none in 24 hours")
+	overview("no recent requests", "none in 24 hours")
 	search := func() int {
 		return s.Do(caddytest.Request{Path: "/v1/search/acme-docs", Body: `{"query":"thrust"}`}).Status
 	}
@@ -70,7 +70,7 @@ func TestLimitsAreShown(t *testing.T) {
 		}
 	}
 	overview("5 of 5 requests in the last hour", "2 requests over the limit of a client, 2 over that of the organization",
-		"The organization has sent the 5 requests to search that are allowed in any hour")
+		"The organization has used all of its 5 requests to search per hour")
 	loaded, err := caddy.ActiveContext().App("docs")
 	if err != nil {
 		t.Fatal(err)

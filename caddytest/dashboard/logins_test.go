@@ -257,7 +257,7 @@ https://localhost:%d {
 		if status, _ := get(t, s.Client, address+"acme/acme-docs", "reader"); status != http.StatusNotFound {
 			t.Errorf("a site is %d", status)
 		}
-		if !strings.Contains(s.Log(), "no user of another login") {
+		if !strings.Contains(s.Log(), "nobody signed in by another login") {
 			t.Error("the start log does not say so")
 		}
 	})

@@ -315,7 +315,7 @@ func testFeedback(t *testing.T, s *suite) {
 // testLists asks for the lists that the other tests don't show with both stores.
 func testLists(t *testing.T, s *suite) {
 	for path, has := range map[string]string{
-		"":                           "Searches a day from",
+		"":                           "Searches per day from",
 		"/unanswered?state=":         "teleport hamsters",
 		"/unanswered?by=page&state=": "Write here",
 		"/searches?kind=weak":        "Searches",

@@ -83,9 +83,9 @@ func (d *Dashboard) NamedSites() []string { return d.Sites }
 func (d *Dashboard) OpenTo() string {
 	switch {
 	case slices.Contains(d.Admins, "*"):
-		return "everyone whom the login before it identifies, as administrators"
+		return "everyone signed in by the login in front of it, as administrators"
 	case len(d.Admins)+len(d.Members)+len(d.Viewers) == 0:
-		return "no user of another login; to let some in, write admin, member or viewer"
+		return "nobody signed in by another login; to admit users, write admin, member or viewer"
 	}
 	return "the users and groups of its rules"
 }
@@ -98,7 +98,7 @@ func (d *Dashboard) Validate() error {
 	c.Sites(d.Sites)
 	for field, placeholder := range map[string]string{"user": d.User, "groups": d.Groups} {
 		if placeholder != "" && !strings.Contains(placeholder, "{") {
-			c.Fail(field, "%q must be a placeholder, like {http.auth.user.id}: a text would be the same for everyone", placeholder)
+			c.Fail(field, "%q must be a placeholder, like {http.auth.user.id}: a fixed text would be the same for everyone", placeholder)
 		}
 	}
 	d.checkRules(c, "admins", d.Admins)
@@ -116,7 +116,7 @@ func (d *Dashboard) Validate() error {
 
 func (d *Dashboard) checkRules(c *options.Checker, field string, names []string) {
 	if len(names) > maxRules {
-		c.Fail(field, "has %d users, at most %d are possible; name a @group", len(names), maxRules)
+		c.Fail(field, "has %d users; the maximum is %d; name a @group", len(names), maxRules)
 	}
 	for _, name := range names {
 		switch {
@@ -125,7 +125,7 @@ func (d *Dashboard) checkRules(c *options.Checker, field string, names []string)
 		case strings.Contains(name, "{"):
 			c.Fail(field, "%q must be a name; the placeholder for the visitor belongs to user", name)
 		case strings.HasPrefix(name, "@") && d.Groups == "":
-			c.Fail(field, "%q is a group, but groups names no placeholder to take them from", name)
+			c.Fail(field, "%q is a group, but groups has no placeholder for a user's groups", name)
 		}
 	}
 }
@@ -133,7 +133,7 @@ func (d *Dashboard) checkRules(c *options.Checker, field string, names []string)
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
 	if !d.app.AwaitStart(r.Context()) {
 		w.Header().Set("Retry-After", "5")
-		return caddyhttp.Error(http.StatusServiceUnavailable, errors.New("the app docs has not started"))
+		return caddyhttp.Error(http.StatusServiceUnavailable, errors.New("the docs app has not started"))
 	}
 	d.dashboard.Serve(w, r, stripped(r), d.visitor(r))
 	return nil

@@ -239,16 +239,16 @@ func problemsOf(st *admin.Status, of *admin.SiteStatus) (problems []dashboard.Pr
 		problems = append(problems, dashboard.Problem{What: what, Do: do, Admin: admin})
 	}
 	if of.APIProblem != "" {
-		add(true, "The API is not reached: "+of.APIProblem, "caddy docs doctor says what to change in the Caddyfile.")
+		add(true, "The API can't be reached: "+of.APIProblem, "caddy docs doctor says what to change in the Caddyfile.")
 	}
 	if !of.HasKey {
-		add(false, "No key opens the site, so that nobody can search it.", "Create one on the page API keys.")
+		add(false, "There is no key for the site, so nobody can search it.", "Create one on the page API keys.")
 	}
 	switch {
 	case of.Index.Error != "":
-		add(true, "The pages can't be read: "+of.Index.Error, "The previous ones are searched until it is fixed.")
+		add(true, "The pages can't be read: "+of.Index.Error, "The previous pages are searched until this is fixed.")
 	case of.Index.Held != "":
-		add(false, "The pages found are held back: "+of.Index.Held, "Put the pages back, or wait: once the folder has stopped changing, its pages are indexed.")
+		add(false, "Changes to the pages are held back: "+of.Index.Held, "Put the pages back, or wait: once the folder has stopped changing, its pages are indexed.")
 	case of.Index.Ready && of.Index.Pages == 0:
 		add(false, "The site has no pages.", "Write pages, or check include and exclude.")
 	}
@@ -259,16 +259,16 @@ func problemsOf(st *admin.Status, of *admin.SiteStatus) (problems []dashboard.Pr
 		add(false, fmt.Sprintf("%d pages are in the index, but their URLs are not served.", of.Pages.NotServed), "The page Content lists them. Serve them, or exclude them.")
 	}
 	if e := of.Index.Embeddings; e != nil && e.Error != "" {
-		add(true, "The embedder does not answer: "+e.Error, "Search is keyword search until it does.")
+		add(true, "The embedder is not responding: "+e.Error, "Search is keyword search until it does.")
 	}
 	for _, m := range st.Models {
 		if m.Breaker == "open" {
-			add(true, "The model "+m.Model+" does not answer: "+m.LastError, "Replies come from the next model, or quote the pages.")
+			add(true, "The model "+m.Model+" is not responding: "+m.LastError, "Replies come from the next model, or quote the pages.")
 		}
 	}
 	for _, l := range of.Limits {
 		if l.Used >= l.Events {
-			add(false, fmt.Sprintf("The organization has sent the %d requests to %s that are allowed in any %s.", l.Events, l.API, windowName(l.Window)), "Further ones are refused with 429. The operator raises the limit with rate_limit organization.")
+			add(false, fmt.Sprintf("The organization has used all of its %d requests to %s per %s.", l.Events, l.API, windowName(l.Window)), "Further requests are refused with 429. The operator can raise the limit with rate_limit organization.")
 		}
 	}
 	if of.Budget != nil && of.Budget.Spent {

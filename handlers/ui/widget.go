@@ -162,7 +162,7 @@ func (wd *Widget) Validate() error {
 	c := new(options.Checker)
 	c.Sites(wd.Sites)
 	if wd.Inject && len(wd.Sites) > 1 {
-		c.Fail("inject", "takes one site, the one whose box the pages get, or none; %d are named", len(wd.Sites))
+		c.Fail("inject", "takes at most one site, the one whose box the pages get; %d are named", len(wd.Sites))
 	}
 	if p := wd.Position; strings.ContainsAny(p, "#.[ ") {
 		if !cssSelector.MatchString(p) {
