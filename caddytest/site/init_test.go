@@ -198,7 +198,7 @@ func TestInitAsksForWhatNoFlagSays(t *testing.T) {
 	for _, c := range []struct{ answers, says, writes string }{
 		{filepath.Join(recipeSites, "mkdocs") + "\ndocs.acme.com\n\n", "", "docs.acme.com {\n"},
 		{filepath.Join(recipeSites, "mkdocs") + "\n", "", "http://localhost:8080 {\n"}, // the input ends early
-		{"", "write --root FOLDER or --sitemap URL", ""},
+		{"", "use --root FOLDER or --sitemap URL", ""},
 		{"/no/such/folder\n\n\n", "name the folder of the built site", ""},
 	} {
 		file := filepath.Join(t.TempDir(), "Caddyfile")

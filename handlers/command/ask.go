@@ -24,9 +24,9 @@ func askCommand(t *target) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: `ask SITE "question"`, Short: "Asks the assistant of a site and streams its answer", Args: takes(2, 2),
 		Long: `Asks the assistant of a site and streams its answer, with its sources at the
-end. The question is stored in no thread. With --show-prompt the command answers
-nothing: it shows the query, the passages that are found with their scores and
-tokens, and the prompt that the model would get.`,
+end. The question is not stored in a thread. With --show-prompt, the command shows
+the query, the passages found with their scores and tokens, and the prompt that
+the model would get, instead of an answer.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if passages < 1 || passages > encoding.MaxPageSize {
 				return fmt.Errorf("--passages is %d, and must be from 1 to %d", passages, encoding.MaxPageSize)

@@ -20,10 +20,10 @@ func checkCommand(t *target) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "check SITE [--junit F]", Short: "Finds a site's links to pages and sections that don't exist", Args: takes(1, 1),
 		Long: `Finds the links of a site's pages that lead to pages or sections of the same site
-that don't exist, and prints each with the file and the line that it is in. What
-the index doesn't know is requested from the site itself, inside the process.
-What gives no clear answer is not reported as broken, only counted. Links to
-other sites and to files that are no pages are not checked.
+that don't exist, and prints each with its file and line. Targets that are not in
+the index are requested from the site, inside the process. Those without a clear
+result are counted, not reported as broken. Links to other sites and to files
+other than pages are not checked.
 
 The exit status is 1 if a link is broken, for use in CI.`,
 		RunE: func(cmd *cobra.Command, args []string) error {

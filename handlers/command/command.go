@@ -34,10 +34,10 @@ func Register() {
 		Short: "Manages the documentation sites of caddy-docs",
 		Long: `Manages documentation sites: their keys, their indexes, and what they answer.
 
-A command asks the running server through its admin API. Its address is that of
---address, else of the configuration given by --config, else of the environment
-variable CADDY_ADMIN, else localhost:2019. If no server answers, the command
-works with that configuration itself. The exit status is 0 on success.`,
+Commands ask the running server through its admin API, at the address given by
+--address, the configuration given by --config, or the environment variable
+CADDY_ADMIN, in this order; the default is localhost:2019. If no server responds,
+the command works with that configuration. The exit status is 0 on success.`,
 		CobraFunc: Fill,
 	})
 }
@@ -95,7 +95,7 @@ func takes(least, most int) cobra.PositionalArgs {
 		}
 		missing := "an argument is missing"
 		if len(args) > most {
-			missing = fmt.Sprintf("%q is one argument too many (put text with spaces in quotes)", args[most])
+			missing = fmt.Sprintf("unexpected argument %q (put text with spaces in quotes)", args[most])
 		}
 		return fmt.Errorf("%s; write: %s", missing, cmd.UseLine())
 	}
@@ -157,7 +157,7 @@ func (t *target) call(ctx context.Context, method, uri string, in, out any) erro
 	}
 	err = json.NewDecoder(body).Decode(out)
 	if _, ok := errors.AsType[caddy.APIError](err); err != nil && !ok {
-		return fmt.Errorf("reading the answer of %s: %w", uri, err)
+		return fmt.Errorf("reading the response of %s: %w", uri, err)
 	}
 	return err
 }

@@ -26,8 +26,8 @@ func doctorCommand(t *target) *cobra.Command {
 		Use: "doctor", Short: "Checks the running server and says what to do", Args: takes(0, 0),
 		Long: `Checks the sites, keys, indexes, model and embedder of the running server (or of
 the configuration given by --config) and says what to do about each problem.
-Problems come first. If many sites have the same one, it is shown once; --all
-shows each. The exit status is 1 if there is one.`,
+Problems come first. A problem that many sites have is shown once; --all shows
+each. The exit status is 1 if there is a problem.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var checks []admin.Check
 			if err := t.call(cmd.Context(), http.MethodGet, path("doctor"), nil, &checks); err != nil {
@@ -174,7 +174,7 @@ func checkServerClientIPs(name string, config []byte) *admin.Check {
 		check.OK, check.Found = true, "those that trusted_proxies report; trusted_proxies_strict is on"
 		return &check
 	}
-	check.Found = "clients choose their own IP by sending X-Forwarded-For, and so pass " + strings.Join(uses, ", ")
+	check.Found = "clients choose their own IP by sending X-Forwarded-For, and so bypass " + strings.Join(uses, ", ")
 	check.Do = "write trusted_proxies_strict beside trusted_proxies, in servers of the global options"
 	return &check
 }

@@ -54,9 +54,9 @@ is 1 if nDCG@10 is below --min-ndcg, for use in CI.
 With --answers, the assistant is asked the questions of a file, such as
 {"id": "q1", "question": "how do I …", "facts": ["docs key create"], "pages":
 ["keys"]}, and its answers are checked: do they have the facts, link to one of
-the pages, and only to what is there? --judge has a model say how faithful and
-complete they are; its key is in JUDGE_API_KEY. With --out, a run that was
-interrupted goes on.`,
+the pages, and link only to what exists? --judge has a model say how faithful and
+complete they are; its key is in JUDGE_API_KEY. With --out, an interrupted run
+continues.`,
 		Args: takes(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.generate {

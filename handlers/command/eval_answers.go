@@ -109,7 +109,7 @@ func evaluateAnswers(ctx context.Context, t *target, args []string, f evalFlags,
 	case cmp.Or(err, stopped) != nil:
 		return cmp.Or(err, stopped)
 	case slices.ContainsFunc(results, func(r eval.Result) bool { return r.Error != "" }):
-		return errors.New("not every question got an answer; run the command again to ask those that didn't")
+		return errors.New("some questions got no answer; run the command again to ask them")
 	case report.All.Passed < f.minPassed:
 		return fmt.Errorf("the share of answers without a failure is %.3f, below %.3f", report.All.Passed, f.minPassed)
 	}

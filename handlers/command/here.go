@@ -83,7 +83,7 @@ func (t *target) prepare(ctx context.Context, path string) error {
 // provision makes the app of the configuration, without serving it.
 func (t *target) provision() error {
 	if t.config == "" {
-		return fmt.Errorf("no running Caddy answers at %s; start it, name its admin API with --address, or name the configuration to work with by --config", t.asked)
+		return fmt.Errorf("no running Caddy responds at %s; start it, give the URL of its admin API with --address, or a configuration with --config", t.asked)
 	}
 	data, err := t.load()
 	if err != nil {

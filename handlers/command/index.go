@@ -20,7 +20,7 @@ func indexCommand(t *target) *cobra.Command {
 		Use: "index [SITE] [--wait] [--full]", Short: "Looks for changes in a site's pages now", Args: takes(0, 1),
 		Long: `Makes the running server look for changes in a site's pages now, without waiting
 for its watcher. With --wait it shows progress and returns once the new pages
-are searched. An index in Meilisearch servers is compared with the pages section
+can be found. An index in Meilisearch servers is compared with the pages section
 by section, and restored where it differs. With --full, all pages are read again
 and the index is written again, also in servers where it belongs to another
 Caddy; it then belongs to this one. Without a running server, it builds the index
@@ -29,7 +29,7 @@ of the configuration given by --config, which the next start then loads.`,
 			return index(cmd.Context(), t, strings.Join(args, ""), wait, full, cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().BoolVar(&wait, "wait", false, "Wait for the end and show progress")
+	cmd.Flags().BoolVar(&wait, "wait", false, "Show progress and wait until it is done")
 	cmd.Flags().BoolVar(&full, "full", false, "Read all pages again and write the whole index again")
 	return cmd
 }

@@ -23,13 +23,13 @@ func initCommand(t *target) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "init [--root FOLDER | --sitemap URL] [--host HOST]", Short: "Writes a first Caddyfile for a site, and checks it", Args: takes(0, 0),
 		Long: `Writes a Caddyfile that serves a site with search and the assistant. It asks for
-what no flag says. The generator of the site is found by itself. The pages are
-indexed and requested, as the server will do, and each problem is named with
-what to do about it; nothing of this is kept.
+what the flags leave open, and detects the site's generator. It indexes and
+requests the pages as the server will, and reports each problem and what to do
+about it; nothing of this is kept.
 
-The file is that of --config, by default Caddyfile in this folder; --config -
-prints it instead. A file that exists is never changed. The exit status is 1 if
-there is a problem.`,
+The file is the one given by --config, by default Caddyfile in this folder;
+--config - prints it instead. An existing file is never changed. The exit status
+is 1 if there is a problem.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return s.write(cmd, t)
 		},
@@ -65,7 +65,7 @@ func (s *firstSite) write(cmd *cobra.Command, t *target) error {
 	text := s.caddyfile()
 	checks, err := s.check(cmd.Context(), text)
 	if err != nil {
-		return fmt.Errorf("nothing is written: %w", err)
+		return fmt.Errorf("nothing was written: %w", err)
 	}
 	if file != "-" {
 		if err := create(file, text); err != nil {
@@ -135,7 +135,7 @@ func (s *firstSite) ask(in *bufio.Scanner, out io.Writer) error {
 	}
 	var from string
 	if !question(&from, "Folder of the built site, or URL of its sitemap:") || from == "" {
-		return errors.New("there is no answer; write --root FOLDER or --sitemap URL")
+		return errors.New("no input; use --root FOLDER or --sitemap URL")
 	}
 	if strings.Contains(from, "://") {
 		s.Sitemap = from

@@ -29,7 +29,7 @@ func insightsCommand(t *target) *cobra.Command {
 		Use: "insights SITE", Short: "Shows what readers look for and don't find", Args: takes(0, 1),
 		Long: `Shows the numbers of the last days, the questions that the pages did not answer,
 the searches that found nothing, and the missing pages that were asked for. With
---unanswered, --searches, --feedback or --missing it shows these alone. A site
+--unanswered, --searches, --feedback or --missing it shows only these. A site
 named backup, export or erase, like the commands below, is written as a flag:
 --site backup.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -106,18 +106,18 @@ named backup, export or erase, like the commands below, is written as a flag:
 	f.BoolVar(&searches, "searches", false, "Only the searches")
 	f.BoolVar(&feedback, "feedback", false, "Only the feedback")
 	f.BoolVar(&missing, "missing", false, "Only the missing pages that were asked for")
-	f.StringVar(&site, "site", "", "The site, where its name is that of a command below")
+	f.StringVar(&site, "site", "", "The site, if it has the name of a command below")
 	cmd.AddCommand(insightsBackupCommand(t), insightsExportCommand(t), insightsEraseCommand(t))
 	return cmd
 }
 
 // furtherAddresses are those beyond what is counted of a day.
-const furtherAddresses = "(further addresses)"
+const furtherAddresses = "(other URLs)"
 
 func reportCommand(t *target) *cobra.Command {
 	var days int
 	cmd := &cobra.Command{
-		Use: "report SITE", Short: "Prints a summary of the last days as Markdown, for a mail", Args: takes(1, 1),
+		Use: "report SITE", Short: "Prints a summary of the last days as Markdown, for an email", Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := t.report(cmd.Context(), args[0], days)
 			if err != nil {
@@ -217,11 +217,10 @@ func insightsEraseCommand(t *target) *cobra.Command {
 	var e insights.Erasure
 	var day string
 	cmd := &cobra.Command{
-		Use: "erase SITE", Short: "Erases a conversation, all that contains a text, or a day", Args: oneArgument,
+		Use: "erase SITE", Short: "Erases a conversation, everything that contains a text, or a day", Args: oneArgument,
 		Long: `Erases what was recorded of a conversation (--thread), every query, question and
-comment that contains a text, in any case (--text), or everything of a day, UTC
-(--day). The conversations that are erased are deleted from where threads are
-stored as well.`,
+comment that contains a text, in upper or lower case (--text), or everything of
+a day, UTC (--day). Erased conversations are also deleted from the stored threads.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if day != "" {
 				d, err := insights.ParseDate(day)

@@ -113,22 +113,22 @@ func completeKey(k *access.Key, st admin.Status, force bool) error {
 	organizations = slices.Compact(organizations)
 	if k.Organization != "" {
 		if len(k.Sites) > 0 && (len(organizations) != 1 || organizations[0] != k.Organization) {
-			return fmt.Errorf("the sites %s are of %s, not of %s", strings.Join(k.Sites, ", "), strings.Join(organizations, ", "), k.Organization)
+			return fmt.Errorf("the sites %s belong to %s, not to %s", strings.Join(k.Sites, ", "), strings.Join(organizations, ", "), k.Organization)
 		}
 		if len(k.Sites) == 0 && !force && !slices.Contains(organizations, k.Organization) {
-			return fmt.Errorf("there is no organization %q; there are: %s; to create the key before its sites, write --force",
+			return fmt.Errorf("there is no organization %q; the organizations are: %s; to create the key before its sites, use --force",
 				k.Organization, cmp.Or(admin.FirstOf(organizations), "none"))
 		}
 		return nil
 	}
 	switch len(organizations) {
 	case 0:
-		return errors.New("there are no sites yet; write --organization NAME")
+		return errors.New("there are no sites yet; use --organization NAME")
 	case 1:
 		k.Organization = organizations[0]
 		return nil
 	}
-	return fmt.Errorf("there are several organizations (%s); write --organization NAME or --site NAME", admin.FirstOf(organizations))
+	return fmt.Errorf("there are several organizations (%s); use --organization NAME or --site NAME", admin.FirstOf(organizations))
 }
 
 // snippet is what a front-end developer pastes next.

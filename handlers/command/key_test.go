@@ -22,13 +22,13 @@ func TestAKeyIsForAnOrganizationThatHasASite(t *testing.T) {
 		"of the only one":              {access.Key{}, admin.Status{Sites: sites.Sites[:2]}, false, "acme"},
 		"of several":                   {access.Key{}, sites, false, "!there are several organizations (acme, rival)"},
 		"of none":                      {access.Key{}, admin.Status{}, false, "!there are no sites yet"},
-		"of an unknown organization":   {access.Key{Organization: "nosuch"}, sites, false, `!there is no organization "nosuch"; there are: acme, rival; to create the key before its sites, write --force`},
+		"of an unknown organization":   {access.Key{Organization: "nosuch"}, sites, false, `!there is no organization "nosuch"; the organizations are: acme, rival; to create the key before its sites, use --force`},
 		"of one before its sites":      {access.Key{Organization: "nosuch"}, sites, true, "nosuch"},
-		"without any site":             {access.Key{Organization: "acme"}, admin.Status{}, false, "!there are: none"},
-		"of an unknown site":           {access.Key{Sites: []string{"nosuch"}}, sites, true, `!there is no site "nosuch"; there are: docs, blog, other`},
-		"of another's site":            {access.Key{Sites: []string{"docs"}, Organization: "rival"}, sites, true, "!the sites docs are of acme, not of rival"},
+		"without any site":             {access.Key{Organization: "acme"}, admin.Status{}, false, "!the organizations are: none"},
+		"of an unknown site":           {access.Key{Sites: []string{"nosuch"}}, sites, true, `!there is no site "nosuch"; the sites are: docs, blog, other`},
+		"of another's site":            {access.Key{Sites: []string{"docs"}, Organization: "rival"}, sites, true, "!the sites docs belong to acme, not to rival"},
 		"of sites of two":              {access.Key{Sites: []string{"docs", "other"}}, sites, false, "!there are several organizations"},
-		"of sites of two and one name": {access.Key{Sites: []string{"docs", "other"}, Organization: "acme"}, sites, false, "!the sites docs, other are of acme, rival, not of acme"},
+		"of sites of two and one name": {access.Key{Sites: []string{"docs", "other"}, Organization: "acme"}, sites, false, "!the sites docs, other belong to acme, rival, not to acme"},
 	} {
 		err := completeKey(&tt.key, tt.st, tt.force)
 		if message, wrong := strings.CutPrefix(tt.want, "!"); wrong && (err == nil || !strings.Contains(err.Error(), message)) || !wrong && (err != nil || tt.key.Organization != tt.want) {

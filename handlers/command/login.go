@@ -63,7 +63,7 @@ func loginRevokeCommand(t *target) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return show(cmd, t, http.MethodDelete, path("logins", args[0]), nil, func(out io.Writer, ended []dashboard.Session) {
 				for _, s := range ended {
-					fmt.Fprintf(out, "The session %s of %s is ended.\n", s.ID, printable(s.Name))
+					fmt.Fprintf(out, "The session %s of %s has ended.\n", s.ID, printable(s.Name))
 				}
 				if len(ended) == 0 {
 					fmt.Fprintln(out, "There are no sessions.")

@@ -23,10 +23,10 @@ import (
 func mockCommand(*target) *cobra.Command {
 	var listen string
 	cmd := &cobra.Command{
-		Use: "mock [--listen ADDRESS]", Short: "Serves the API with recorded replies, to test front ends with", Args: takes(0, 0),
-		Long: `Serves the API with recorded replies, to test front ends with: for any site,
-without pages, a key or a model, and for pages of every origin. The question says
-which reply comes: tool, follow-up, slow, error, error midway, cut, or the status
+		Use: "mock [--listen ADDRESS]", Short: "Serves the API with recorded replies, to test front ends", Args: takes(0, 0),
+		Long: `Serves the API with recorded replies, to test front ends: for any site, without
+pages, a key or a model, and for pages of every origin. The question selects the
+reply: tool, follow-up, slow, error, error midway, cut, or the status
 of an error, such as 401 or 503. Any other question gets an answer.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			l, err := net.Listen("tcp", listen)
@@ -41,7 +41,7 @@ of an error, such as 401 or 503. Any other question gets an answer.`,
 			return (&http.Server{Handler: mock, ReadHeaderTimeout: 10 * time.Second}).Serve(l)
 		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8080", "The address to listen at")
+	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8080", "The address to listen on")
 	return cmd
 }
 

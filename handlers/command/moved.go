@@ -15,12 +15,12 @@ func movedCommand(t *target) *cobra.Command {
 	var caddyfile bool
 	cmd := &cobra.Command{
 		Use: "moved SITE [--caddyfile]", Short: "Lists pages that are gone, and where they are now", Args: takes(1, 1),
-		Long: `Lists the pages that a site had, and where their text is now, as the index
-remembers it. A move is proved if one page has at least 94 % of the text, and no
-other has nearly as much. Of the others it names the page that is the likeliest.
+		Long: `Lists the pages that a site used to have, and where their text is now. A move is
+proved if one page has at least 94 % of the text, and no other has nearly as much.
+Otherwise, the likeliest page is listed.
 
-With --caddyfile it prints a line of a Caddyfile for each proved move, for those
-who want to have the redirects in the file.`,
+With --caddyfile, it prints a Caddyfile line for each proved move, if you want to
+have the redirects in the file.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return show(cmd, t, http.MethodGet, path("moved", args[0]), nil, func(out io.Writer, pages []moved.Former) {
 				if caddyfile {

@@ -28,7 +28,7 @@ func writeReport(w io.Writer, r *admin.Report) {
 	}
 
 	section(w, "Pages to write", r.UnansweredPages, func(p insights.GapPage) string {
-		line := fmt.Sprintf("%s: %d unanswered", md(cmp.Or(p.Page, "(no page is near)")), p.Asked)
+		line := fmt.Sprintf("%s: %d unanswered", md(cmp.Or(p.Page, "(no page is close)")), p.Asked)
 		if len(p.Wordings) > 0 {
 			line += fmt.Sprintf(", such as “%s”", md(p.Wordings[0]))
 		}

@@ -55,7 +55,7 @@ func searchCommand(t *target) *cobra.Command {
 	f.StringVar(filter["version"], "version", "", "Only pages of this version")
 	f.StringVar(filter["language"], "language", "", "Only pages in this language")
 	f.StringVar(filter["tag"], "tag", "", "Only pages with this tag")
-	f.BoolVar(&explain, "explain", false, "Say why each result is in its place")
+	f.BoolVar(&explain, "explain", false, "Explain the rank of each result")
 	return cmd
 }
 

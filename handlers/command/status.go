@@ -41,7 +41,7 @@ shown; --all shows each.`,
 			}
 			server := t.asked
 			if t.app != nil {
-				fmt.Fprintf(cmd.ErrOrStderr(), "No running Caddy answers at %s; this is the state of the configuration.\n", t.asked)
+				fmt.Fprintf(cmd.ErrOrStderr(), "No running Caddy responds at %s; this is the state of the configuration.\n", t.asked)
 				server = ""
 			}
 			if len(args) > 0 {
@@ -90,7 +90,7 @@ func printStatus(out io.Writer, server string, st admin.Status, all bool) {
 		cmp.Or(st.Model, "none: replies are extractive"), cmp.Or(st.Embedder, "none: keyword search only"), st.Storage, st.DataDir)
 	for _, m := range st.Models {
 		if m.Breaker != "closed" {
-			fmt.Fprintf(out, "          %s at %s not asked after %d failures until %s: %s\n", m.Model, m.Endpoint, m.Failures, m.Until.Local().Format(time.TimeOnly), printable(m.LastError))
+			fmt.Fprintf(out, "          %s at %s paused after %d failures until %s: %s\n", m.Model, m.Endpoint, m.Failures, m.Until.Local().Format(time.TimeOnly), printable(m.LastError))
 		}
 	}
 	for _, s := range st.Sites {
