@@ -74,7 +74,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit, whole int64) ([]byt
 	}
 	if err != nil {
 		w.Header().Set("Connection", "close")
-		return nil, Fail(http.StatusBadRequest, "broken_body", "the body broke off; send it again", err)
+		return nil, Fail(http.StatusBadRequest, "broken_body", "the body ended early; send it again", err)
 	}
 	if encoding.HasGroups(body) {
 		w.Header().Set(ignoredHeader, "groups")

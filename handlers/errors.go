@@ -63,13 +63,13 @@ func SearchFailed(w http.ResponseWriter, err error) error {
 // unknownSite refuses a request for a site that there is not here.
 func unknownSite() error {
 	return Fail(http.StatusNotFound, "unknown_site",
-		"there is no documentation site of this name here; the name is the {domain} in the URL, as in /v1/search/{domain}", nil)
+		"no documentation site with this name; the name is the {domain} in the URL, as in /v1/search/{domain}", nil)
 }
 
 // unknownHost refuses a request for a host that the operator did not name.
 func unknownHost() error {
 	return Fail(http.StatusForbidden, "host_not_allowed",
-		"this site is not known by this host; its operator names it in the site block, or as the url of the site", nil)
+		"this site is not served at this host; its operator can write the host in the site block, or as the url of the site", nil)
 }
 
 // needsKey is the message for a request without a valid key.

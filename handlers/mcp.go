@@ -145,11 +145,11 @@ func (m *MCP) Validate() error {
 	if m.SignIn != nil {
 		c.Within("sign_in", m.SignIn.Validate())
 		if m.RequireKey {
-			c.Fail("require_key", "true excludes sign_in, which takes keys, too; keep one of them")
+			c.Fail("require_key", "can't be combined with sign_in, which also accepts keys; keep one of them")
 		}
 	}
 	if m.Unlimited && (m.ClientLimit != nil || m.ToolLimit != nil) {
-		c.Fail("unlimited", "true excludes client_limit and tool_limit; keep one of them")
+		c.Fail("unlimited", "can't be combined with client_limit or tool_limit; keep one of them")
 	}
 	return c.Err()
 }

@@ -66,7 +66,7 @@ func (f *Feedback) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyh
 			Thread: v.ThreadID, Message: v.MessageID, Path: v.Path, Rating: v.Rating, Reasons: v.Reasons, Comment: v.Comment,
 		})
 		if !known {
-			return Fail(http.StatusNotFound, "unknown_thread", "there is no such conversation at this site; send the threadId of one of its replies", nil)
+			return Fail(http.StatusNotFound, "unknown_thread", "there is no such conversation on this site; send the threadId of one of its replies", nil)
 		}
 		return recorded(w)
 	})

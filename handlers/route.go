@@ -63,7 +63,7 @@ func (rt *Route) Open(w http.ResponseWriter, r *http.Request, name string) (*sit
 		return nil, stopping(w, name)
 	}
 	if status := site.Reach.Refuses(AsReader(r)); status != 0 {
-		return nil, Fail(status, "refused", "the site refuses this client its pages, and so its search and answers", nil)
+		return nil, Fail(status, "refused", "this client may not read the site's pages, so it can't search or ask", nil)
 	}
 	return site, nil
 }

@@ -80,7 +80,7 @@ func (s *SignIn) Validate() error {
 		case !httpguts.ValidHeaderFieldName(name) || claim == "":
 			c.Fail("headers", "%q must be the name of a header, with a claim", name)
 		case slices.Contains([]string{"Authorization", "Cookie", "Host", "X-Api-Key"}, canonical) || reach.Unseen(canonical):
-			c.Fail("headers", "%s is a header that requests have anyway; choose one like Remote-User", name)
+			c.Fail("headers", "%s is a header that requests already have; choose one like Remote-User", name)
 		}
 	}
 	for _, scope := range s.Scopes {
@@ -191,17 +191,17 @@ func (s *SignIn) person(w http.ResponseWriter, r *http.Request, live *site.Site,
 	}
 	if bearer == "" {
 		w.Header().Set("WWW-Authenticate", challenge)
-		return Fail(http.StatusUnauthorized, "unauthorized", "sign in to read this documentation: clients of MCP do so by the header WWW-Authenticate", nil)
+		return Fail(http.StatusUnauthorized, "unauthorized", "sign in to read this documentation: the header WWW-Authenticate tells MCP clients where", nil)
 	}
 	claims, err := s.issuer.Claims(r.Context(), bearer, cmp.Or(s.Audience, address))
 	if errors.Is(err, access.ErrToken) {
 		log.Debug("an access token was refused", zap.String("site", live.Name), zap.Error(err))
 		w.Header().Set("WWW-Authenticate", challenge+`, error="invalid_token"`)
-		return Fail(http.StatusUnauthorized, "unauthorized", "this access token is not valid here, or no longer; sign in again", nil)
+		return Fail(http.StatusUnauthorized, "unauthorized", "this access token is not valid here, or no longer valid; sign in again", nil)
 	}
 	if err != nil {
 		w.Header().Set("Retry-After", "5")
-		return Fail(http.StatusServiceUnavailable, "search_unavailable", "the identity provider gives no answer; try again in a few seconds", err)
+		return Fail(http.StatusServiceUnavailable, "search_unavailable", "the identity provider is not responding; try again in a few seconds", err)
 	}
 	for name := range r.Header { // forward_auth, which passes a person, deletes those that it copies
 		if !reach.Unseen(name) && !ofConnection(r, name) {
@@ -281,7 +281,7 @@ func (MatchSignedIn) CaddyModule() caddy.ModuleInfo {
 func (*MatchSignedIn) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 	for d.Next() {
 		if d.NextArg() {
-			return d.Errf("docs_signed_in takes no arguments, so %q is too many", d.Val())
+			return d.Errf("docs_signed_in takes no arguments; unexpected argument %q", d.Val())
 		}
 	}
 	return nil

@@ -88,7 +88,7 @@ func testOverview(t *testing.T, s *suite) {
 		b.visit("/")
 		b.until(`text('h1') === 'Overview' && location.pathname === '/acme/acme-docs'`)
 		b.is(`text('.where') === 'Acme Docs' && text('main').includes('9 in ')`)
-		b.is(`$$('.number').length === 4 && $$('.number .value')[0].textContent > 0 && $$('svg.chart[role=img]')[0].ariaLabel.startsWith('Searches a day from ')`)
+		b.is(`$$('.number').length === 4 && $$('.number .value')[0].textContent > 0 && $$('svg.chart[role=img]')[0].ariaLabel.startsWith('Searches per day from ')`)
 		b.is(`!document.body.textContent.includes('rival')`)
 		day := time.Now().UTC().AddDate(0, 0, -1).Format(time.DateOnly)
 		b.fill(".dates form button", "[name=from]", day, "[name=to]", day)
@@ -335,7 +335,7 @@ func testSignIn(t *testing.T, s *suite) {
 	if slices.Contains(s.ways, false) {
 		testCode(t, s, strings.ToLower(newLogin(`{"organization":"acme","name":"Mia"}`).Code))
 	}
-	if _, err := (admin.API{App: loaded.(*app.App)}).NewLogin(t.Context(), []byte(`{"organization":"nope"}`)); err == nil || !strings.Contains(err.Error(), "there are: acme, rival") {
+	if _, err := (admin.API{App: loaded.(*app.App)}).NewLogin(t.Context(), []byte(`{"organization":"nope"}`)); err == nil || !strings.Contains(err.Error(), "the organizations are: acme, rival") {
 		t.Errorf("an unknown organization: %v", err)
 	}
 }

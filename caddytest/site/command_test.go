@@ -87,7 +87,7 @@ func TestCommandsAskTheRunningServer(t *testing.T) {
 	if err := errors.Join(os.RemoveAll(blocked), os.WriteFile(blocked, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := run(t, "--address", address, "doctor"); err == nil || !strings.Contains(out, "FAIL  storage: ") || !strings.Contains(out, "with space left") {
+	if out, err := run(t, "--address", address, "doctor"); err == nil || !strings.Contains(out, "FAIL  storage: ") || !strings.Contains(out, "free space if it is full") {
 		t.Errorf("doctor with a storage that takes nothing: %v\n%s", err, out)
 	}
 	if out, err := run(t, "--address", address, "mcp", "acme", "--server-json"); err == nil || !strings.Contains(err.Error(), "docs_mcp acme") {
@@ -167,9 +167,9 @@ func TestCommandsAskTheRunningServer(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"search", "nosuch", "x"}, `there is no site "nosuch"; there are: acme`},
+		{[]string{"search", "nosuch", "x"}, `there is no site "nosuch"; the sites are: acme`},
 		{[]string{"search", "acme", " "}, "query"},
-		{[]string{"key", "create", "--site", "nosuch"}, "there are: acme"},
+		{[]string{"key", "create", "--site", "nosuch"}, "the sites are: acme"},
 		{[]string{"key", "create", "--expires", "yesterday"}, "--expires"},
 		{[]string{"key", "create", "--origin", "acme.com/path"}, "origin"},
 		{[]string{"key", "revoke", "nosuchkey"}, "no such key"},

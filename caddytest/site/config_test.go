@@ -73,7 +73,7 @@ func TestMistakesFoundAtTheStartSayWhatToWrite(t *testing.T) {
 		"search without any site":    {"", "http://one.test:0 {\n\tsearch\n}", []string{"a route of one.test serves all sites, but none is defined", "docs NAME", global}},
 		"assistant without any site": {"", "http://one.test:0 {\n\tassistant\n}", []string{"a route of one.test serves all sites, but none is defined", global}},
 		"two blocks of one site": {"", "http://one.test:0 {\n\troot * " + one + "\n\tdocs acme\n}\nhttp://two.test:0 {\n\troot * " + two + "\n\tdocs acme\n}", []string{
-			"docs acme: it is in several blocks with several roots", "a route of one.test has " + one, "a route of two.test has " + two, "different names", "docs acme /path/to/docs",
+			"docs acme: is in several blocks with different roots", "a route of one.test has " + one, "a route of two.test has " + two, "different names", "docs acme /path/to/docs",
 		}},
 		"one key for the sites of two organizations": {"key svc_dsc_0123456789abcdef", "http://:0 {\n\tdocs acme " + one + "\n\tdocs blog " + two + "\n}", []string{
 			"key 1", "acme, blog", "write organization NAME in its block", "in the sites' blocks",
@@ -150,7 +150,7 @@ func TestAnUnreachableModelIsAWarning(t *testing.T) {
 	if !strings.Contains(r.Text, "sudo acme-install") || !r.Finished {
 		t.Errorf("the reply is not extractive: %+v", r)
 	}
-	caddytest.Until(t, "a warning is logged", func() bool { return strings.Contains(s.Log(), "the model does not answer") })
+	caddytest.Until(t, "a warning is logged", func() bool { return strings.Contains(s.Log(), "the model is not responding") })
 }
 
 func TestTheStartLogTellsOfEachSite(t *testing.T) {

@@ -289,12 +289,12 @@ func TestManySitesStayReadable(t *testing.T) {
 	if len(lines) > 40 || !strings.HasPrefix(out, "FAIL") || strings.LastIndex(out, "FAIL") > strings.Index(out, "ok    ") {
 		t.Errorf("doctor has %d lines:\n%s", len(lines), out)
 	}
-	for _, says := range []string{"and 99 more sites, such as", "more checks of sites", "site zz-empty index", "Bad", "no key opens it"} {
+	for _, says := range []string{"and 99 more sites, such as", "more checks of sites", "site zz-empty index", "Bad", "there is no key for this site"} {
 		if !strings.Contains(out, says) {
 			t.Errorf("doctor does not say %q:\n%s", says, out)
 		}
 	}
-	if out, _ := run(t, "--address", address, "doctor", "--all"); strings.Count(out, "no key opens it") != n {
+	if out, _ := run(t, "--address", address, "doctor", "--all"); strings.Count(out, "there is no key for this site") != n {
 		t.Errorf("doctor --all:\n%s", out)
 	}
 	if got := inotifyInstances(t); got > 1 {

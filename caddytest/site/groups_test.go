@@ -220,7 +220,7 @@ func TestGroupsThatCantBe(t *testing.T) {
 		{"group all {\nsites acme none\n}", "group all: there is no site none; defined are: acme"},
 		{"group all {\nsites x-*\n}", "group all: there is no site x-*; defined are: acme"},
 		{"group all {\norganization other\n}", "group all: no site has organization other; defined are: acme"},
-		{"group all {\nsites acme\n}\ngroup more {\nsites all\n}", "group more: all is a group; a group is of sites"},
+		{"group all {\nsites acme\n}\ngroup more {\nsites all\n}", "group more: all is itself a group; a group can only contain sites"},
 		{"group acme {\nsites acme\n}", "site acme is defined twice"},
 		{"group all", "group all has no sites: write sites <site>..."},
 		{"group all {\nsites acme acme\n}", "acme is named twice"},

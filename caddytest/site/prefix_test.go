@@ -114,7 +114,7 @@ func TestAHiddenAPIIsReported(t *testing.T) {
 	for name, c := range map[string]struct{ docs, block, found, do string }{
 		"below a path": {
 			"", "root * ROOT\nhandle /docs/* {\n\tdocs acme\n}\nfile_server",
-			"the block for /docs/* around the directive does not take it",
+			"the block for /docs/* around the directive does not match it",
 			"to the top level of the site block, with its folder: docs acme ROOT",
 		},
 		"behind file_server in a route": {
@@ -132,7 +132,7 @@ func TestAHiddenAPIIsReported(t *testing.T) {
 		"none": {"", "root * ROOT\n@api path /v1/* /v2/*\nhandle @api {\n\tdocs acme\n}\nhandle {\n\tfile_server\n}", "", ""},
 		"a matcher": {
 			"", "root * ROOT\n@in header X-Inside yes\nhandle @in {\n\tdocs acme\n}\nfile_server",
-			"the block for the matcher header around the directive does not take it", "move the directive for site acme out of that block",
+			"the block for the matcher header around the directive does not match it", "move the directive for site acme out of that block",
 		},
 		"behind a redirect to a slash": {
 			"", "root * ROOT\n@file not path */ *.html\nredir @file {path}/ permanent\ndocs acme\nfile_server",

@@ -149,7 +149,7 @@ func TestARootThatCannotBeKnownIsAnErrorThatSaysWhatToWrite(t *testing.T) {
 	for _, c := range []struct{ name, block, says string }{
 		{"none", "docs acme", "no root is set"},
 		{"a placeholder", "root * /srv/{host}\ndocs acme", "placeholder"},
-		{"several", "root /a* /srv/a\nroot /b* /srv/b\ndocs acme", "several roots"},
+		{"several", "root /a* /srv/a\nroot /b* /srv/b\ndocs acme", "several roots are set"},
 		{"another block's", "docs acme\n}\nhttp://other.test:0 {\n\troot * " + root, "no root is set"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

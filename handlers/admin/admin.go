@@ -167,7 +167,7 @@ func (a API) site(name string) (*site.Site, error) {
 
 // noSite is the error for a site that is not among all.
 func noSite(name string, all []string) error {
-	return adminError(http.StatusNotFound, "there is no site %q; there are: %s", name, FirstOf(all))
+	return adminError(http.StatusNotFound, "there is no site %q; the sites are: %s", name, FirstOf(all))
 }
 
 // FirstOf lists names for an error, the first ones if there are many.

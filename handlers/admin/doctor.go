@@ -59,8 +59,8 @@ func (a API) Doctor(ctx context.Context) []Check {
 		err = a.Storage().Check(sctx)
 	}
 	cancel()
-	c.add("storage", err, a.Storage().String(), "make the storage reachable and writable for the user that runs Caddy, with space left")
-	c.add("data_dir", writable(a.DataDir), a.DataDir, "give the user that runs Caddy the right to write there, free some space, or name another folder with data_dir")
+	c.add("storage", err, a.Storage().String(), "make the storage reachable and writable for the user that runs Caddy, and free space if it is full")
+	c.add("data_dir", writable(a.DataDir), a.DataDir, "give the user that runs Caddy write access there, free some space, or name another folder with data_dir")
 	a.checkInsights(ctx, c)
 	for _, st := range a.FolderStatuses() {
 		checkFolders(st, c)
@@ -91,12 +91,12 @@ func (a API) checkSite(ctx context.Context, r *site.Site, c *checks) {
 	if r.Keys.Opened(r.Organization, r.Name) {
 		c.add(name+" key", nil, "there is one", "")
 	} else {
-		c.add(name+" key", errors.New("no key opens it"), "", "run: caddy docs key create --site "+r.Name)
+		c.add(name+" key", errors.New("there is no key for this site"), "", "run: caddy docs key create --site "+r.Name)
 	}
 	if u, err := url.Parse(r.Config.URL); err != nil || u.Host == "" {
 		found := "not set: results link by path"
 		if len(r.Hosts) == 0 {
-			found += "; the site block names no host, so the widget and the MCP server answer only at localhost and IP addresses: write url, or the host"
+			found += "; the site block names no host, so the widget and the MCP server work only at localhost and IP addresses: write url, or the host"
 		}
 		c.add(name+" url", nil, found, "")
 	} else {
@@ -139,17 +139,17 @@ func (a API) checkSite(ctx context.Context, r *site.Site, c *checks) {
 	sctx, cancel := context.WithTimeout(ctx, doctorTimeout)
 	defer cancel()
 	if page, value := r.Reach.Spoofed(sctx); page != "" {
-		c.add(name+" locks", fmt.Errorf("%s opens for a stranger who sends the headers of sign_in with %q", page, value), "",
+		c.add(name+" locks", fmt.Errorf("%s can be opened without signing in by sending the sign_in headers with the value %q", page, value), "",
 			"send every request that docs_signed_in does not match through the login, which must remove these headers; see the manual's page Agents")
 	}
 	if w := r.RefusedWidget.Load(); w != nil {
-		c.add(name+" widget", fmt.Errorf("the Content-Security-Policy of %s refuses it: %s", w.Page, w.Directive), "",
+		c.add(name+" widget", fmt.Errorf("the Content-Security-Policy of %s blocks the widget: %s", w.Page, w.Directive), "",
 			"add 'self' to script-src and connect-src of that policy (and remove 'strict-dynamic'), or put a tag with its nonce into the pages; see the manual's page Widget")
 	}
 	for _, p := range st.Problems {
-		do := "fix the page; the site is searched without it"
+		do := "fix the page; until then, search leaves it out"
 		if strings.HasPrefix(p.Reason, "permission denied") { // a page or a folder
-			do = "make it readable for the user that runs Caddy; the site is searched without it"
+			do = "make it readable for the user that runs Caddy; until then, search leaves it out"
 		}
 		c.add(name+" page "+p.File, errors.New(p.Reason), "", do)
 	}
@@ -172,7 +172,7 @@ func (a API) checkModel(ctx context.Context, c *checks) {
 		return
 	}
 	defer func() { _ = done() }()
-	c.add("llm", m.Check(ctx), m.Name(), "check address, key and model's name; replies are extractive until it answers")
+	c.add("llm", m.Check(ctx), m.Name(), "check its URL, key and model name; replies are extractive until it responds")
 }
 
 // checkPages reports which of the site's pages clients can open.
@@ -190,16 +190,16 @@ func checkPages(r *site.Site, c *checks) {
 	case r.Reach.View().Elsewhere:
 		c.add(what, nil, "all count as public: this Caddy does not serve them, by its configuration", "")
 	case !r.Reach.View().Complete:
-		c.add(what, nil, fmt.Sprintf("%d of %d were not asked for yet and count as locked", n.Unknown, len(pages)), "")
+		c.add(what, nil, fmt.Sprintf("%d of %d have not been requested yet and count as locked", n.Unknown, len(pages)), "")
 	case none != nil:
-		c.add(what, fmt.Errorf("none of the %d pages opens, for example %s: %s; search and assistant have nothing to show", len(pages), none.URL, none.Why), "", serve(r, none.File))
+		c.add(what, fmt.Errorf("none of the %d pages can be opened, for example %s: %s; search and assistant have nothing to show", len(pages), none.URL, none.Why), "", serve(r, none.File))
 	case p != nil:
 		c.add(what, fmt.Errorf("%d of %d are not served, for example %s: %s", n.NotServed, len(pages), p.URL, p.Why), "",
 			"serve them, or leave them out: "+exclude+"; caddy docs pages "+r.Name+" lists them")
 	case n.Unknown > 0:
 		p := reach.First(pages, reach.Unknown)
 		c.add(what, fmt.Errorf("%d of %d count as locked, for example %s: %s", n.Unknown, len(pages), p.URL, p.Why), "",
-			"make what serves them answer sooner and without limits for 192.0.2.1; Caddy retries by itself")
+			"make them load faster, and exempt 192.0.2.1 from rate limits; Caddy retries automatically")
 	case n.Locked > 0:
 		c.add(what, nil, fmt.Sprintf("%d public, %d locked", n.Public, n.Locked), "")
 	default:
@@ -218,7 +218,7 @@ const renderMarkdown = "https://github.com/caddy-docs/caddy-docs/blob/main/docs/
 // serve is what makes this Caddy serve the pages of a site, of which one is
 // in file.
 func serve(r *site.Site, file string) string {
-	elsewhere := "if they are served elsewhere, write where: url https://…, in the block of site " + r.Name + "; if everybody may read every page: locks off"
+	elsewhere := "if they are served elsewhere, write their URL: url https://…, in the block of site " + r.Name + "; if anyone may read every page: locks off"
 	switch {
 	case r.Config.Root == "":
 		return "add the reverse_proxy to the upstream; " + elsewhere
@@ -289,7 +289,7 @@ func (a API) checkInsights(ctx context.Context, c *checks) {
 	}
 	found := where + ", kept for " + options.Days(a.Recorded().Retention())
 	if st.Dropped > 0 {
-		found += fmt.Sprintf(", %d events were dropped", st.Dropped)
+		found += fmt.Sprintf(", %d events dropped", st.Dropped)
 	}
 	do := "make " + where + " reachable and writable"
 	if errors.Is(err, insights.ErrNewer) {

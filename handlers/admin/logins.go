@@ -49,7 +49,7 @@ func (a API) NewLogin(ctx context.Context, body []byte) (*Login, error) {
 			}
 		}
 		if !slices.Contains(names, r.Organization) {
-			return nil, adminError(http.StatusNotFound, "there is no organization %q; there are: %s", r.Organization, FirstOf(names))
+			return nil, adminError(http.StatusNotFound, "there is no organization %q; the organizations are: %s", r.Organization, FirstOf(names))
 		}
 	}
 	dashboards := a.Dashboards()

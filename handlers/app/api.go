@@ -182,7 +182,7 @@ func (p *place) explain(ctx context.Context, r *live, host, path string, status 
 			return e
 		}
 		if matches, err := around.MatcherSets.AnyMatchWithError(request); err == nil && !matches {
-			e.found += "the block" + describe(around) + " around the directive does not take it"
+			e.found += "the block" + describe(around) + " around the directive does not match it"
 			e.do = fmt.Sprintf("move the directive for site %s out of that block, to the top level of the site block", r.Name)
 			if r.Config.Root != "" {
 				e.do += fmt.Sprintf(", with its folder: docs %s %s", r.Name, r.Config.Root)
@@ -191,9 +191,9 @@ func (p *place) explain(ctx context.Context, r *live, host, path string, status 
 		}
 	}
 	if status == 0 {
-		e.found += "no handler answers"
+		e.found += "no handler responds"
 	} else {
-		e.found += fmt.Sprintf("the answer is %d %s", status, http.StatusText(status))
+		e.found += fmt.Sprintf("the response is %d %s", status, http.StatusText(status))
 	}
 	return e
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -131,7 +132,7 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 	sctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
 	if err := a.shared.Keys.Reload(sctx); err != nil {
-		a.log.Error("keys could not be read from the storage; only those of the configuration are valid until they can be", zap.Error(err))
+		a.log.Error("the keys in the storage could not be read; until they can be, only the keys in the configuration are valid", zap.Error(err))
 	}
 	ttl := a.ThreadsTTL()
 	a.shared.Threads = shareNew(&a.holds, "threads "+ttl.String(), func() *site.Threads { return site.NewThreads(a.store, ttl, a.lasting) })
@@ -208,7 +209,7 @@ func loadGuest[T any](a *App, field string) (guest T, hash string, err error) {
 	}
 	guest, ok := loaded.(T)
 	if !ok {
-		return guest, "", fmt.Errorf("%T does not implement the interface of its namespace", loaded)
+		return guest, "", fmt.Errorf("%T can't be used here: it does not implement %s", loaded, reflect.TypeFor[T]())
 	}
 	hash, err = hashOf(loaded.(caddy.Module).CaddyModule().ID, loaded)
 	return guest, hash, err

@@ -179,7 +179,7 @@ func (f *folders) sync(ctx context.Context) (again bool) {
 	f.mu.Unlock()
 	if held != "" {
 		if before != held {
-			f.app.log.Warn("the folders of all sites are missing; the sites stay open", zap.String("folders", f.Folders), zap.String("reason", held))
+			f.app.log.Warn("all site folders are missing; the sites stay open", zap.String("folders", f.Folders), zap.String("reason", held))
 		}
 		return false
 	}

@@ -73,16 +73,16 @@ func (a *App) checkGroups(sites map[string]*live) error {
 		defined := strings.Join(slices.DeleteFunc(slices.Sorted(maps.Keys(sites)), func(name string) bool { return sites[name].group != nil }), ", ")
 		for _, pattern := range r.group.Sites {
 			if other := sites[pattern]; other != nil && other.group != nil {
-				errs = append(errs, fmt.Errorf("group %s: %s is a group; a group is of sites", r.Name, pattern))
+				errs = append(errs, fmt.Errorf("group %s: %s is itself a group; a group can only contain sites", r.Name, pattern))
 				continue
 			}
 			one := &group{Group: &options.Group{Sites: []string{pattern}}}
 			if len(one.of(sites)) == 0 && len(a.SiteFolders) == 0 {
-				errs = append(errs, fmt.Errorf("group %s: there is no site %s; defined are: %s", r.Name, pattern, defined))
+				errs = append(errs, fmt.Errorf("group %s: there is no site %s; the defined sites are: %s", r.Name, pattern, defined))
 			}
 		}
 		if len(r.group.Sites) == 0 && len(r.group.of(sites)) == 0 && len(a.SiteFolders) == 0 {
-			errs = append(errs, fmt.Errorf("group %s: no site has organization %s; defined are: %s", r.Name, r.group.Site.Organization, defined))
+			errs = append(errs, fmt.Errorf("group %s: no site has organization %s; the defined sites are: %s", r.Name, r.group.Site.Organization, defined))
 		}
 	}
 	return errors.Join(errs...)

@@ -48,7 +48,7 @@ func (in *Insights) load(a *App) error {
 	}
 	var ok bool
 	if in.opener, ok = loaded.(options.InsightsOpener); !ok {
-		return errors.New("the store's module does not implement the interface of its namespace")
+		return fmt.Errorf("%T can't be used as a store of insights: it does not implement InsightsOpener", loaded)
 	}
 	return nil
 }

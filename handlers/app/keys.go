@@ -54,7 +54,7 @@ func organizationOf(f *options.FixedKey, sites map[string]*live, folders []*opti
 		organization = from.Organization()
 		switch {
 		case len(f.Sites) == 0 && organization == "":
-			return "", fmt.Errorf("the sites of %s have several organizations; write organization NAME, or sites NAME", from.Folders)
+			return "", fmt.Errorf("the sites of %s belong to several organizations; write organization NAME, or sites NAME", from.Folders)
 		case len(f.Sites) > 0:
 			organization = "" // that of the site, if there is one
 			if sites[f.Sites[0]] == nil {
@@ -68,7 +68,7 @@ func organizationOf(f *options.FixedKey, sites map[string]*live, folders []*opti
 			continue
 		}
 		if organization != "" && organization != r.Organization {
-			return "", fmt.Errorf("a key opens the sites of one organization, but its sites are of several (%s, %s); write organization NAME in its block to open those of one, or the same organization NAME in the sites' blocks to open all",
+			return "", fmt.Errorf("a key opens the sites of one organization, but its sites belong to several (%s, %s); write organization NAME in its block to open those of one, or the same organization NAME in the sites' blocks to open all",
 				organization, r.Organization)
 		}
 		organization = r.Organization

@@ -24,7 +24,7 @@ func (g *readings) Collect(ch chan<- prometheus.Metric) {
 	}
 	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
 
-	circuit := reading("model_circuit_open", "1 while an endpoint is not asked, after consecutive failures.", "endpoint", "model")
+	circuit := reading("model_circuit_open", "1 while an endpoint gets no requests because it kept failing.", "endpoint", "model")
 	failures := reading("model_consecutive_failures", "Failures of an endpoint since its last success.", "endpoint", "model")
 	seen := make(map[[2]string]bool)
 	for _, s := range a.Model().States() {
@@ -52,8 +52,8 @@ func (g *readings) Collect(ch chan<- prometheus.Metric) {
 	ready := reading("index_ready", "1 once a site has an index to answer from.", "site")
 	embeddings := reading("query_embeddings_total", "Queries that got a vector (embedded, cached), or used keyword search only (timeout, failed, skipped).", "site", "outcome")
 	searches := reading("meilisearch_searches_total", "Searches of an index in Meilisearch servers: answered, keyword_only (answered without the vectors that were wanted), fallback (answered by the index inside the process), failed.", "site", "outcome")
-	limit := reading("budget_limit", "What a site may spend an hour or a day.", "site", "unit")
-	spent := reading("budget_spent", "What a site has spent and reserved of it.", "site", "unit")
+	limit := reading("budget_limit", "What a site may spend per hour or day.", "site", "unit")
+	spent := reading("budget_spent", "What a site has spent and reserved of its budget.", "site", "unit")
 	refused := reading("budget_refused_total", "Replies that were extractive because the budget was spent.", "site")
 	for _, r := range a.all() {
 		st := r.Index.Refresher.Status()

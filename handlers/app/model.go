@@ -65,7 +65,7 @@ func (a *App) openModel() (*Model, error) {
 	}
 	a.Go(func(ctx context.Context) {
 		if err := m.Check(ctx); err != nil && ctx.Err() == nil {
-			a.log.Warn("the model does not answer; replies are extractive until it does", zap.String("model", m.Name()), zap.Error(err))
+			a.log.Warn("the model is not responding; replies are extractive until it does", zap.String("model", m.Name()), zap.Error(err))
 		}
 	})
 	return m, nil

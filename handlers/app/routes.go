@@ -73,7 +73,7 @@ func (a *App) resolve() (map[string]*live, error) {
 		case len(a.SiteFolders) > 0:
 			a.log.Warn("a site has no folder yet", zap.String("site", name), zap.String("named_by", who))
 		default:
-			errs = append(errs, fmt.Errorf("%s names the site %s, which is not defined; defined are: %s",
+			errs = append(errs, fmt.Errorf("%s names the site %s, which is not defined; the defined sites are: %s",
 				who, name, cmp.Or(strings.Join(slices.Sorted(maps.Keys(sites)), ", "), "none")))
 		}
 	}
@@ -346,7 +346,7 @@ func (d *definedSite) root() (string, error) {
 		for _, at := range d.places {
 			where = append(where, fmt.Sprintf("%s has %s", &at, cmp.Or(strings.Join(at.roots, ", "), "none")))
 		}
-		return "", fmt.Errorf("docs %s: it is in several blocks with several roots: %s; give the sites different names, or %s",
+		return "", fmt.Errorf("docs %s: is in several blocks with different roots: %s; give the sites different names, or %s",
 			site, strings.Join(where, "; "), write)
 	case len(p.roots) == 0:
 		return "", fmt.Errorf("docs %s: no root is set; %s", site, write)

@@ -275,7 +275,7 @@ func (v *View) sorted(documents []*retrieval.Document, open bool) []Page {
 func (v *View) all(documents []*retrieval.Document, open bool) iter.Seq[Page] {
 	return func(yield func(Page) bool) {
 		for _, d := range documents {
-			p := Page{Document: d, State: Unknown, URL: d.URL, Why: "was not asked for yet"}
+			p := Page{Document: d, State: Unknown, URL: d.URL, Why: "has not been requested yet"}
 			switch found := v.pages[d.Page]; {
 			case v.Elsewhere:
 				if p.State, p.Why = Public, ""; !open {
@@ -434,7 +434,7 @@ func (v *View) findDuplicates() {
 			at[key], p, other = p, other, p
 		}
 		c := *p
-		c.State, c.Why = Duplicate, "is at the URL of "+other.File
+		c.State, c.Why = Duplicate, "has the same URL as "+other.File
 		v.pages[p.Page] = &c
 	}
 }

@@ -125,7 +125,7 @@ func settle(t *testing.T, s *Gate) {
 	t.Helper()
 	for range 10 {
 		s.Update(t.Context())
-		if !slices.ContainsFunc(s.Pages(), func(p Page) bool { return strings.HasPrefix(p.Why, "gives no answer") }) {
+		if !slices.ContainsFunc(s.Pages(), func(p Page) bool { return strings.HasPrefix(p.Why, "does not respond") }) {
 			return
 		}
 		s.expire()
@@ -638,7 +638,7 @@ func TestTheFirstCompletePassLogsPagesThatAreNotServed(t *testing.T) {
 		"all served":    {"file_server", ""},
 		"raw files":     {"@md path /guide/raw* /more*\nerror @md 404\nfile_server", `level=WARN msg="some pages are left out because they are not served" pages=2 of=4 example=` + base + `/guide/raw why="/guide/raw responds with Not Found" write="exclude /**.md"`},
 		"one page":      {"error /guide* 404\nfile_server {\n\thide more.md\n}", `write="exclude /guide.html"`},
-		"none served":   {"error * 404\nfile_server", `level=ERROR msg="this Caddy serves the site, but none of its pages opens; search and assistant have nothing to show" pages=4 example=` + base + `/ why="/ responds with Not Found" fix="serve the pages here; or if they are served elsewhere, write that URL: url https://…; or write: locks off`},
+		"none served":   {"error * 404\nfile_server", `level=ERROR msg="this Caddy serves the site, but none of its pages can be opened, so search and assistant have nothing to show" pages=4 example=` + base + `/ why="/ responds with Not Found" fix="serve the pages here; if they are served elsewhere, write their URL: url https://…; if anyone may read every page, write: locks off`},
 		"another files": {"error /guide.html 404\nerror /guide 404\nerror /guide/ 404\nfile_server", `write="exclude /guide.html"`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -314,11 +314,11 @@ func (s *Gate) look(ctx context.Context, slots []chan struct{}, d *retrieval.Doc
 		if err == nil && state == Public {
 			var refusal *answer
 			if refusal, err = s.refusedAlso(ctx, slots, patience(max(failures, p.late)), stranger, d, got.path, true); refusal != nil {
-				state, why, got.lock = Locked, "is not public in every block that has the site; write the site's url to have one of them decide", refusal.lock
+				state, why, got.lock = Locked, "is not public in every block that has the site; write the site's url so that one block decides", refusal.lock
 			}
 		}
 		if err != nil {
-			state, why = Unknown, fmt.Sprintf("gives no answer within %s", patience(max(failures, p.late)))
+			state, why = Unknown, fmt.Sprintf("does not respond within %s", patience(max(failures, p.late)))
 		}
 		if state == Unknown {
 			if known.shows(d) && known.State != NotServed && known.State != Unknown { // what was proven stays
@@ -490,7 +490,7 @@ func (s *Gate) report() {
 	}
 	pages := v.sorted(v.documents, s.Open) // the index may have others by now
 	if p := NoneOpens(pages); p != nil {
-		s.Log.Error("this Caddy serves the site, but none of its pages opens; search and assistant have nothing to show",
+		s.Log.Error("this Caddy serves the site, but none of its pages can be opened, so search and assistant have nothing to show",
 			"pages", len(pages), "example", p.URL, "why", p.Why, "fix", waysOut, "see", "caddy docs doctor")
 		return
 	}
@@ -501,7 +501,7 @@ func (s *Gate) report() {
 }
 
 // waysOut is what to write for a site that opens nowhere in this Caddy.
-const waysOut = "serve the pages here; or if they are served elsewhere, write that URL: url https://…; or write: locks off, if everybody may read every page"
+const waysOut = "serve the pages here; if they are served elsewhere, write their URL: url https://…; if anyone may read every page, write: locks off"
 
 // NoneOpens returns an example if no page of a site is public, and none
 // refuses strangers either, as pages behind a login do.

@@ -107,7 +107,7 @@ func (g *groupSource) Snapshot(ctx context.Context) (*retrieval.Snapshot, error)
 		case !st.Ready:
 			s.Problems = append(s.Problems, retrieval.Problem{File: r.Name, Reason: "the site has no pages yet: " + r.Remedy(st)})
 		case st.Error != "":
-			s.Problems = append(s.Problems, retrieval.Problem{File: r.Name, Reason: "the site's last good pages are searched: " + st.Error})
+			s.Problems = append(s.Problems, retrieval.Problem{File: r.Name, Reason: "searching the site's last good pages: " + st.Error})
 		}
 		for _, d := range r.Index.Documents() {
 			file := r.Name + "/" + d.File
@@ -118,7 +118,7 @@ func (g *groupSource) Snapshot(ctx context.Context) (*retrieval.Snapshot, error)
 		}
 	}
 	if unread > 0 {
-		s.Problems = append(s.Problems, retrieval.Problem{File: "sites", Reason: fmt.Sprintf("%d of %d are being read, and join the group later", unread, len(sites))})
+		s.Problems = append(s.Problems, retrieval.Problem{File: "sites", Reason: fmt.Sprintf("%d of %d sites are still being read; they will join the group", unread, len(sites))})
 	}
 	slices.SortFunc(s.Files, func(a, b retrieval.File) int { return strings.Compare(a.Path, b.Path) })
 	if err := ctx.Err(); err != nil {

@@ -202,7 +202,7 @@ func NewIndex(b IndexSettings) (*Index, error) {
 			}
 		}
 		if err := c.Refresher.Run(ctx); err != nil && ctx.Err() == nil {
-			log.Error("the index is no longer refreshed", "error", err)
+			log.Error("refreshing the index has stopped; restart or reload Caddy", "error", err)
 		}
 	}()
 	if b.Reload && b.Limit == nil && restore != nil && len(c.Index.Documents()) == 0 {

@@ -22,7 +22,7 @@ func (r *Site) Links() *links.Report {
 // checked already and again is false.
 func (r *Site) CheckLinks(ctx context.Context, again bool) (*links.Report, error) {
 	if r.Members != nil {
-		return nil, errors.New("the links of a group are those of its sites; name one of these")
+		return nil, errors.New("the links of a group are those of its sites; name one of the sites")
 	}
 	l := &r.links
 	if err := l.checking.Acquire(ctx, 1); err != nil {

@@ -203,7 +203,7 @@ func (r *Site) Remedy(st retrieval.Status) string {
 		return "see the status of its sites, whose pages it has"
 	}
 	if len(st.Sources) > 0 || r.Config.Root == "" && r.Config.Sitemap == "" {
-		return "make each source readable or reachable, or correct it in the block of site " + r.Name + "; Caddy retries by itself, and each source's last good pages are served until then"
+		return "make each source readable or reachable, or correct it in the block of site " + r.Name + "; Caddy retries automatically, and each source's last good pages are served until then"
 	}
 	if r.Config.Sitemap != "" {
 		if st.Error != "" {
@@ -222,7 +222,7 @@ func (r *Site) Remedy(st retrieval.Status) string {
 	case errors.Is(err, fs.ErrPermission) || strings.Contains(st.Error, fs.ErrPermission.Error()):
 		return "make the folder " + r.Config.Root + " and its files readable for the user that runs Caddy"
 	case st.Error != "":
-		return "fix it; the previous pages are served until then, and Caddy retries by itself"
+		return "fix it; the previous pages are served until then, and Caddy retries automatically"
 	}
 	return "write pages (.html, .htm, .md or .mdx files) into " + r.Config.Root + ", or name another folder: " + write + "; check include and exclude"
 }

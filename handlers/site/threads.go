@@ -83,7 +83,7 @@ func (t *Threads) keep(ctx context.Context, r *Reply, res *assistant.Result) {
 		endStep(err)
 		if err != nil {
 			observe.Metrics.ThreadsFailed.Inc()
-			r.Site.Log.Error("the conversation could not be stored; the reply went on", zap.String("thread", r.ThreadID), zap.String("request_id", r.RequestID), zap.Error(err))
+			r.Site.Log.Error("the conversation could not be stored; the reply was not affected", zap.String("thread", r.ThreadID), zap.String("request_id", r.RequestID), zap.Error(err))
 		}
 	}()
 	select {
