@@ -298,7 +298,7 @@ var (
 		"eso, esto, ese, esa, ello, ellos, ahí, lo, isso, isto, ele, ela, eles, aí, questo, quello, quella, ciò, esso, lì",
 		"это, этот, эта, они, его, её, ее, их, там",
 	)
-	// pleasantries are no subject.
+	// pleasantries don't name a subject.
 	pleasantries = wordSet(
 		"perfect, thank, thanks, thx, great, cool, nice, awesome, good, got, works, worked, working, wonderful, excellent, lovely, ok, okay, alright, sure, yes, no, hi, hello, hey, fine, right, super, helpful, understood, brilliant, cheers, appreciated, see, much, lot",
 		"danke, vielen, dank, prima, toll, gut, klasse, verstanden, hallo, ja, nein, schön, merci, beaucoup, parfait, génial, bien, bonjour, oui, non, gracias, muchas, perfecto, genial, vale, hola, sí, obrigado, obrigada, perfeito, ótimo, grazie, mille, perfetto, ottimo, ciao",

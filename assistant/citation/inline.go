@@ -147,7 +147,7 @@ func (n *inline) scan(s []byte, whole bool) int {
 			if n.span > 0 {
 				continue
 			}
-			// It is no span: read as text.
+			// It is not a span: read as text.
 		}
 		var used int
 		switch ch {

@@ -47,7 +47,7 @@ type Options struct {
 	// Whole returns a page of Documents with its texts, nil if it is gone.
 	Whole func(ctx context.Context, page string) (*retrieval.Document, error)
 	// File, if not nil, reads the file of a page. made reports that the document was
-	// made of these bytes. err is not nil for pages that are no files.
+	// made of these bytes. err is not nil for pages that don't come from files.
 	File func(d *retrieval.Document) (file []byte, made bool, err error)
 	// Loads returns what a document's page loads its text from if its HTML may lack
 	// the text: the paths where readers may get it, of which those without a

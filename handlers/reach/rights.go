@@ -525,8 +525,8 @@ func (s *Gate) awaitComplete(ctx context.Context) bool {
 	}
 }
 
-// Open returns the first hits that the reader can open, at most enough. all is true
-// if the index has no further hits.
+// Open returns the first hits that the reader can open, at most `enough` of them.
+// all is true if the index has no further hits.
 func (s *Search) Open(ctx context.Context, hits []retrieval.Hit, enough int, all bool) (open []retrieval.Hit) {
 	if !s.view.Complete {
 		first := make([]*retrieval.Document, 0, maxProved)

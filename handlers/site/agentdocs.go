@@ -105,7 +105,8 @@ func (s *Pages) listed(base string, d *retrieval.Document) agents.Page {
 	return agents.Page{Title: d.Title, Description: d.Description, Markdown: Absolute(base, s.site.MarkdownURL(d.URL))}
 }
 
-// MissingMarkdown is what a program gets where no page is that it may read.
+// MissingMarkdown is what a program gets for a path without a page that it may
+// read.
 func (s *Pages) MissingMarkdown(ctx context.Context, base, path string) string {
 	var list []agents.Page
 	for _, d := range s.Instead(path, s.Moved(ctx, path)) {

@@ -238,7 +238,7 @@ func (g *groupSource) markdown(d *retrieval.Document, base string, keep bool) ([
 }
 
 // member returns a site of a group by its name, nil if the group has none of that
-// name now, or r is no group.
+// name now, or r is not a group.
 func (r *Site) member(name string) *Site {
 	if r.Members == nil {
 		return nil

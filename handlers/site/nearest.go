@@ -26,8 +26,8 @@ const (
 	maxUnknown    = 8  // words of a path that no page has
 	maxCorrection = 3  // words of pages for one that none has
 	minBeginning  = 6  // letters of a word whose beginning is looked up
-	// ordinary words, of so many pages and of half of them, tell no page from
-	// another.
+	// ordinary words, which are on this many pages and on half of all, don't tell
+	// pages apart.
 	ordinary = 20
 	// ofReaders raises pages in the language and version that most readers want above
 	// their translations.

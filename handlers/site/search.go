@@ -20,8 +20,8 @@ func (r *Site) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit, 
 	return hits, err
 }
 
-// find is Search for a reader who is shown the first enough hits. pages are
-// those that were searched.
+// find is Search for a reader who is shown only the first `enough` hits. pages
+// are those that were searched.
 func (r *Site) find(ctx context.Context, q *retrieval.Query, enough int) (hits []retrieval.Hit, pages *retrieval.PageSet, err error) {
 	if r.Members == nil {
 		if q.Filter.Site != "" && !strings.EqualFold(q.Filter.Site, r.Name) {
@@ -52,7 +52,7 @@ func (r *Site) find(ctx context.Context, q *retrieval.Query, enough int) (hits [
 
 // searchOpen searches the pages that the reader of the context can open.
 // Readers who have opened nothing behind a lock get what a search of the public
-// pages finds. For others, only enough hits are looked for.
+// pages finds. For others, only `enough` hits are looked for.
 func (r *Site) searchOpen(ctx context.Context, q retrieval.Query, enough int) (hits []retrieval.Hit, pages *retrieval.PageSet, err error) {
 	if r.Index.queries != nil {
 		q = r.Index.queries.WithVector(ctx, q)

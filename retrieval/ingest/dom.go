@@ -163,7 +163,7 @@ func rawText(n *html.Node) string {
 
 func isHeading(n *html.Node) bool { return headingTags.tag(n) }
 
-// headingLevel is 0 for what is no heading.
+// headingLevel is 0 for anything but a heading.
 func headingLevel(n *html.Node) int {
 	if isHeading(n) {
 		return int(n.Data[1] - '0')

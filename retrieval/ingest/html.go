@@ -119,8 +119,8 @@ func shownTitle(root *html.Node, title string, sections bool) (shown string) {
 	return shown
 }
 
-// isErrorPage reports whether a page is the site's for URLs of no page: 404,
-// below nothing but a language or a version.
+// isErrorPage reports whether a page is the site's error page: 404, at the top or
+// below a language or version.
 func isErrorPage(doc *retrieval.Document) bool {
 	dir, name := path.Split(doc.Page)
 	return (name == "404" || name == "404.html") && (dir == "" || isConventional(strings.TrimSuffix(dir, "/")))

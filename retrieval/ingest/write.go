@@ -11,8 +11,8 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-// ErrNoPage is returned by Markdown for content that is no page: it became a
-// draft, a redirect or empty since its document was made.
+// ErrNoPage is returned by Markdown for content that is no longer a page: it became
+// a draft, a redirect or empty since its document was made.
 var ErrNoPage = errors.New("the file is no longer a page")
 
 // Markdown returns a page as GitHub's Markdown, from the same reading as its

@@ -46,7 +46,7 @@ func (l *inline) due() {
 	l.space = false
 }
 
-// last is the last rune that is no mark, 0 without any.
+// last is the last rune that is not a mark; 0 if there is none.
 func (l *inline) last() rune {
 	n := len(l.out)
 	for n > 0 && l.out[n-1] >= escape {
