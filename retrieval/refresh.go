@@ -356,7 +356,7 @@ func (r *Refresher) tablePath() string {
 	if r.options.Dir == "" {
 		return ""
 	}
-	return filepath.Join(r.options.Dir, "pages.json")
+	return filepath.Join(r.options.Dir, tableName)
 }
 
 // save keeps the page table for the next run. Without it, the next run only

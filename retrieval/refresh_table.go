@@ -7,9 +7,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/caddy-docs/caddy-docs/retrieval/disk"
 )
+
+// tableName is the file of a pageTable in RefresherOptions.Dir.
+const tableName = "pages.json"
 
 // pageTableFormat changes with the meaning of a pageTable's fields.
 const pageTableFormat = 2
@@ -76,6 +80,16 @@ func loadPageTable(path, fingerprint string) (*pageTable, error) {
 		return empty, nil
 	}
 	return &t, nil
+}
+
+// Origin returns that of the Refresher whose Dir is dir, "" if there is none or it
+// is not known.
+func Origin(dir string) string {
+	t, err := loadPageTable(filepath.Join(dir, tableName), "")
+	if err != nil {
+		return ""
+	}
+	return t.Origin
 }
 
 func (t *pageTable) save(path string) error {

@@ -2,6 +2,7 @@ package site
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/caddyserver/caddy/v2"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
 )
@@ -165,7 +168,72 @@ func TestSitesComeAndGoWithTheirFolders(t *testing.T) {
 	})
 }
 
-// Locks are those of each site's own host.
+// A folder that went while Caddy was stopped leaves nothing to a later one of its
+// name. Data stays where a folder may come back, and where it is of something else.
+func TestAFolderThatWentWhileCaddyWasStoppedLeavesNothing(t *testing.T) {
+	files := map[string]string{"ant/index.html": folderPage("ant", "spanner")}
+	for _, site := range []string{"bee", "cat"} {
+		files[site+"/index.html"], files[site+"/merger.html"] = folderPage(site, "hammer"), folderPage("Merger", "secret")
+	}
+	parent := caddytest.Folder(t, files)
+	target := filepath.Join(caddytest.Folder(t, map[string]string{"dog/index.html": folderPage("dog", "drill")}), "dog")
+	if err := os.Symlink(target, filepath.Join(parent, "dog")); err != nil {
+		t.Skip(err)
+	}
+	s, _ := startFolders(t, parent, "", "file_server")
+	data := filepath.Join(s.Dir, "data")
+	there := func(name string) bool {
+		_, err := os.Stat(filepath.Join(data, filepath.FromSlash(name)))
+		return err == nil
+	}
+	for _, site := range []string{"bee", "cat", "dog"} {
+		caddytest.Until(t, site+" is stored", func() bool {
+			return there(site+"/addresses.bin") && there(site+"/pages/pages.json") && there(site+"/index/index.snapshot")
+		})
+	}
+	if err := errors.Join(caddy.Stop(),
+		os.RemoveAll(filepath.Join(parent, "bee")), os.RemoveAll(filepath.Join(parent, "cat")), os.Rename(target, target+"-away"),
+		os.Remove(filepath.Join(data, "cat/pages/pages.json"))); err != nil {
+		t.Fatal(err)
+	}
+	caddytest.Write(t, data, map[string]string{"eel/pages/pages.json": `{"origin":"/srv/docs"}`, "dog/stays": ""})
+
+	if err := s.TryLoad(caddytest.Global(s.Dir, "sites "+parent+"/* {\n\turl http://{site}.docs.test\n}"+folderKeys) +
+		"http://*.docs.test:0 {\n\troot * " + parent + "/{labels.2}\n\tdocs\n\tfile_server\n}\n"); err != nil {
+		t.Fatal(err)
+	}
+	caddytest.Until(t, "the data of a folder that is gone is, too", func() bool { return !there("bee") })
+	for _, stays := range []string{"ant", "cat", "dog/stays", "eel"} {
+		if !there(stays) {
+			t.Errorf("%s is removed", stays)
+		}
+	}
+	if err := os.Rename(target+"-away", target); err != nil {
+		t.Fatal(err)
+	}
+	caddytest.Write(t, parent, map[string]string{"bee/index.html": folderPage("bee", "mallet"), "cat/index.html": folderPage("cat", "mallet")})
+	for _, site := range []string{"bee", "cat", "dog"} {
+		caddytest.Until(t, site+" is there again", func() bool {
+			r := caddytest.App(t).Site(site)
+			if r == nil {
+				return false
+			}
+			select {
+			case <-r.Index.Looked:
+				return true
+			default:
+				return false
+			}
+		})
+		if former := caddytest.App(t).Site(site).Pages().FormerPages(); len(former) > 0 {
+			t.Errorf("%s has the pages of the former site: %+v", site, former)
+		}
+	}
+	if !there("dog/stays") {
+		t.Error("a folder that could not be followed at the start has lost its data")
+	}
+}
+
 // A mount that fails for a moment must not close a site and remove its index.
 // Here the path of a folder is too long to be asked for, but it is listed.
 func TestAFolderThatCantBeReadIsStillThere(t *testing.T) {
@@ -198,6 +266,7 @@ func TestAFolderThatCantBeReadIsStillThere(t *testing.T) {
 	}
 }
 
+// Locks are those of each site's own host.
 func TestLocksOfFolderSites(t *testing.T) {
 	parent := caddytest.Folder(t, map[string]string{
 		"acme/index.html": folderPage("acme", "spanner"), "acme/internal/plan.html": folderPage("acme", "zebrafish"),

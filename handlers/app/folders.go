@@ -16,6 +16,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/handlers/observe"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/handlers/site"
+	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/source"
 )
 
@@ -37,6 +38,11 @@ type folders struct {
 	held    string
 	missing map[string]time.Time // sites without a folder, since when
 
+	// first are the names in Parent when it was first listed, and listed is when.
+	first  []string
+	listed time.Time
+	swept  bool
+
 	hidden sync.Once // the warning that an API can't be reached
 }
 
@@ -50,14 +56,16 @@ type FolderStatus struct {
 	Held string `json:"held,omitempty"`
 }
 
-// list returns the names of the subdirectories, in order. One that can't be read
-// now, such as a mount, is still there: only the parent says what is gone.
-func (f *folders) list() (names []string, err error) {
+// list returns the names of the subdirectories and of all entries, in order. One
+// that can't be read now, such as a mount, is still there: only the parent says
+// what is gone.
+func (f *folders) list() (names, all []string, err error) {
 	entries, err := os.ReadDir(f.Parent())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, e := range entries {
+		all = append(all, e.Name())
 		dir := e.IsDir()
 		if e.Type()&os.ModeSymlink != 0 {
 			info, err := os.Stat(filepath.Join(f.Parent(), e.Name()))
@@ -67,13 +75,16 @@ func (f *folders) list() (names []string, err error) {
 			names = append(names, e.Name())
 		}
 	}
-	return names, nil
+	if f.first == nil && len(names) > 0 {
+		f.first, f.listed = all, time.Now()
+	}
+	return names, all, nil
 }
 
 // find adds the sites of the folders to those that are defined. Folders that
 // can't be read have none.
 func (f *folders) find(sites map[string]*live) {
-	names, err := f.list()
+	names, _, err := f.list()
 	if err != nil {
 		f.held = err.Error()
 		f.app.log.Warn("can't read the folder of sites; will retry", zap.String("folders", f.Folders), zap.Error(err))
@@ -139,6 +150,9 @@ func (f *folders) run(ctx context.Context) {
 		})
 	})
 	var again <-chan time.Time
+	if f.first != nil {
+		again = time.After(goneAfter) // for what is left of sites without a folder
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -165,7 +179,7 @@ func (f *folders) run(ctx context.Context) {
 // sync opens the sites of new folders, and closes those whose folders
 // are gone. It reports whether to look again soon.
 func (f *folders) sync(ctx context.Context) (again bool) {
-	names, err := f.list()
+	names, all, err := f.list()
 	held := ""
 	switch {
 	case err != nil:
@@ -203,10 +217,18 @@ func (f *folders) sync(ctx context.Context) (again bool) {
 		f.app.log.Info("site closed: its folder is gone", zap.String("site", name))
 	}
 
+	settled := time.Since(f.listed) >= goneAfter
+	if settled && !f.swept {
+		f.swept = true
+		f.sweep(all, sites)
+	}
 	found, refused := f.newSites(names, sites)
 	for _, r := range sorted(found) {
 		if ctx.Err() != nil {
 			return false
+		}
+		if _, here := slices.BinarySearch(f.first, r.Name); !here && settled {
+			f.remove(r.Name) // what has this name there is not of this folder
 		}
 		if err := f.app.openSite(r, f.app.Model()); err != nil {
 			r.close()
@@ -217,17 +239,39 @@ func (f *folders) sync(ctx context.Context) (again bool) {
 		f.app.log.Info("site opened: its folder is new", zap.String("site", r.Name), zap.String("root", r.Config.Root))
 	}
 	f.refuse(refused)
-	return again
+	return again || !settled
 }
 
-// close ends a site. Its data is removed, so that a later site of
-// the same name begins with none of its pages.
+// sweep removes the data of sites whose folders went while Caddy was stopped: it
+// says that it was made of a folder in Parent, which has none of that name.
+func (f *folders) sweep(all []string, sites map[string]*live) {
+	entries, _ := os.ReadDir(f.app.DataDir) // what can't be read stays
+	for _, e := range entries {
+		name := e.Name()
+		if _, here := slices.BinarySearch(all, name); here || sites[name] != nil {
+			continue
+		}
+		origin := retrieval.Origin(filepath.Join(f.app.DataDir, name, "pages"))
+		if rel, err := filepath.Rel(filepath.Join(f.Parent(), name), origin); err == nil && filepath.IsLocal(rel) {
+			f.remove(name)
+			f.app.log.Info("data removed: its folder is gone", zap.String("site", name))
+		}
+	}
+}
+
+// close ends a site, and removes its data.
 func (f *folders) close(r *live) {
 	f.app.change(func(sites map[string]*live) { delete(sites, r.Name) })
 	r.close()
 	observe.Forget(r.Name)
-	if err := os.RemoveAll(filepath.Join(f.app.DataDir, r.Name)); err != nil {
-		f.app.log.Warn("can't remove the data of a closed site", zap.String("site", r.Name), zap.Error(err))
+	f.remove(r.Name)
+}
+
+// remove removes the data of a name, so that a later site begins with none of the
+// pages of the former one.
+func (f *folders) remove(name string) {
+	if err := os.RemoveAll(filepath.Join(f.app.DataDir, name)); err != nil {
+		f.app.log.Warn("can't remove the data of a closed site", zap.String("site", name), zap.Error(err))
 	}
 }
 
