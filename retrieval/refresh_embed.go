@@ -105,6 +105,9 @@ func (e *embeddings) load() {
 	if err != nil {
 		e.refresher.documents = nil
 	}
+	if table := e.refresher.table; table.Model == e.model { // what was lost is published again once it is made
+		table.Vectors = min(table.Vectors, e.known(e.keys))
+	}
 	e.published.Store(e.refresher.table.Model == e.model && e.refresher.table.Vectors > 0)
 }
 

@@ -86,7 +86,7 @@ func (e *embeddings) stored(ctx context.Context, texts []text) (others []text) {
 		var keys []disk.Key
 		var vectors [][]float32
 		for i, v := range found {
-			if v == nil {
+			if v == nil || disk.CheckVectors([][]float32{v}, 1) != nil {
 				others = append(others, batch[i])
 			} else {
 				keys, vectors = append(keys, batch[i].key), append(vectors, v)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -181,6 +183,68 @@ func TestATextThatTheEmbedderRefusesIsShortenedOrLeftOut(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		if now, _ := embedder.count(); now != calls+1 {
 			t.Errorf("%d calls for one new page", now-calls)
+		}
+	})
+}
+
+// nullEmbedder returns vectors of zeros, as for null in JSON.
+type nullEmbedder struct {
+	*wordEmbedder
+	null func(text string) bool
+}
+
+func (e nullEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	vectors, err := e.wordEmbedder.Embed(ctx, texts)
+	for i := range vectors {
+		if e.null(texts[i]) {
+			clear(vectors[i])
+		}
+	}
+	return vectors, err
+}
+
+// A vector of zeros is no vector: it is asked for again, and if a text never has
+// another, all other texts have theirs.
+func TestVectorsOfZerosAreAskedForAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		files := numbered(30)
+		files["cursed.md"] = "cursed"
+		bad := true
+		embedder := nullEmbedder{&wordEmbedder{}, func(text string) bool { return bad || strings.Contains(text, "cursed") }}
+		index := newMemoryIndex()
+		r, stop := running(t, retrieval.RefresherOptions{Source: newMemorySource(files), Ingester: lineIngester{}, Index: index, Embedder: embedder})
+		defer stop()
+		if s := r.Status(); s.Embeddings.Error == "" || s.Embeddings.Done != 0 {
+			t.Errorf("while all are zeros: %+v", s.Embeddings)
+		}
+		bad = false
+		time.Sleep(10 * time.Minute)
+		if have, sections := index.embedded(); have != 30 || sections != 31 {
+			t.Errorf("%d of %d sections have vectors", have, sections)
+		}
+		if s := r.Status(); s.Embeddings.Refused != 1 || s.Embeddings.Error != "" {
+			t.Errorf("status %+v", s.Embeddings)
+		}
+	})
+}
+
+// Vectors that are missing from the file after a restart are published once they
+// are made again.
+func TestLostVectorsArePublishedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir, index, source := t.TempDir(), newMemoryIndex(), newMemorySource(numbered(3))
+		for restart := range 2 {
+			_, stop := running(t, retrieval.RefresherOptions{Source: source, Ingester: lineIngester{}, Index: index, Embedder: &wordEmbedder{}, Dir: dir})
+			time.Sleep(10 * time.Minute)
+			stop()
+			if have, _ := index.embedded(); have != 3 {
+				t.Errorf("after %d restarts, %d sections have vectors", restart, have)
+			}
+			files, _ := filepath.Glob(filepath.Join(dir, "vectors-*.bin"))
+			if len(files) != 1 || os.Remove(files[0]) != nil {
+				t.Fatal(files)
+			}
+			clear(index.vectors[0])
 		}
 	})
 }

@@ -90,7 +90,7 @@ func (c *Vectors) load() error {
 			}
 			return err
 		}
-		if intact(record) {
+		if zeros := len(bytes.Trim(record[keyField:len(record)-4], "\x00")) == 0; !zeros && intact(record) { // earlier releases kept vectors of zeros
 			c.offsets[Key(record)] = offset
 		}
 	}
@@ -298,10 +298,15 @@ func CheckVectors(vectors [][]float32, texts int) error {
 		if len(v) == 0 || len(v) > maxDimensions || len(v) != len(vectors[0]) {
 			return fmt.Errorf("the embedder returned vectors of %d and %d dimensions", len(vectors[0]), len(v))
 		}
+		zeros := true
 		for _, x := range v {
+			zeros = zeros && x == 0
 			if x64 := float64(x); math.IsNaN(x64) || math.IsInf(x64, 0) {
 				return errors.New("the embedder returned a vector with a number that is not finite")
 			}
+		}
+		if zeros {
+			return errors.New("the embedder returned a vector of zeros, or of null")
 		}
 	}
 	return nil

@@ -141,10 +141,25 @@ func TestVectorsOfAnotherLengthReplaceTheOldOnes(t *testing.T) {
 			t.Errorf("%d vectors", len(c.offsets))
 		}
 	}
-	for _, bad := range [][][]float32{{{1}, {1, 2}}, {{}}, {{1}, {2}, {3}}} {
+	for _, bad := range [][][]float32{{{1}, {1, 2}}, {{}}, {{1}, {2}, {3}}, {{1, 2}, {0, 0}}} {
 		if err := c.Put([]Key{numberKey(1), numberKey(2)}[:min(2, len(bad))], bad); err == nil {
 			t.Errorf("%v was accepted", bad)
 		}
+	}
+}
+
+func TestVectorsOfZerosAreMadeAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "vectors.bin")
+	c := openVectors(t, path)
+	if err := c.Put([]Key{numberKey(0), numberKey(1)}, [][]float32{{1, 0}, {0, 2}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.write([]Key{numberKey(2)}, [][]float32{{0, 0}}); err != nil { // as earlier releases did
+		t.Fatal(err)
+	}
+	c = openVectors(t, path)
+	if !c.Has(numberKey(0)) || !c.Has(numberKey(1)) || c.Has(numberKey(2)) {
+		t.Errorf("it has %d vectors, not the two", len(c.offsets))
 	}
 }
 

@@ -150,7 +150,7 @@ func (x *Index) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit,
 		return nil, err
 	}
 	q.Limit = min(max(q.Limit, 1), retrieval.MaxHits)
-	if q.Embedded() != nil && g.vectors != nil && !g.vectors.fits(q.Vector) {
+	if q.Embedded() != nil && g.vectors != nil && g.vectors.dim != len(q.Vector) {
 		g.warnMisfit.Do(func() {
 			x.log.Warn("the query's vector doesn't fit those of the index, so searches use keywords only; the embedder's model has changed: index the site again",
 				"dimensions", len(q.Vector), "index", g.vectors.dim)
