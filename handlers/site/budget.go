@@ -107,7 +107,7 @@ func (m *sitesModel) Stream(ctx context.Context, p *assistant.Prompt, each func(
 		written += assistant.Tokens(d.Text) + assistant.Tokens(d.Reasoning)
 		return each(d)
 	})
-	if err == nil && !credible(completion.Usage, prompt, int64(answer+written)) {
+	if err == nil && !credible(completion.Usage, prompt, int64(answer), int64(written)) {
 		completion.Usage = reply.Usage{}
 	}
 	switch {
@@ -134,10 +134,10 @@ const (
 )
 
 // credible reports whether a usage can be that of a prompt and an answer of so many
-// tokens, by estimate.
-func credible(u reply.Usage, prompt, answer int64) bool {
-	return u.InputTokens >= 0 && int64(u.InputTokens) <= estimateError*prompt+mostHidden &&
-		u.OutputTokens >= 0 && int64(u.OutputTokens) <= estimateError*answer+mostThoughts
+// tokens, by estimate: answer are the most, and written those that came.
+func credible(u reply.Usage, prompt, answer, written int64) bool {
+	return u.InputTokens > 0 && int64(u.InputTokens) <= estimateError*prompt+mostHidden &&
+		u.OutputTokens >= 0 && (u.OutputTokens > 0 || written == 0) && int64(u.OutputTokens) <= estimateError*(answer+written)+mostThoughts
 }
 
 // ask asks the model within a span.
