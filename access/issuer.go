@@ -1,6 +1,7 @@
 package access
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -44,10 +45,13 @@ const (
 	// it is left alone after it has failed.
 	issuerTimeout = 5 * time.Second
 	issuerPause   = 5 * time.Second
-	// maxAccessToken bounds a token, and maxIntrospection what the provider says of it,
-	// in bytes.
-	maxAccessToken   = 16 << 10
-	maxIntrospection = 1 << 20
+	// keysPause is how long the keys are not fetched again: anyone can send a token
+	// with another key. One that is new is accepted that much later, at most.
+	keysPause = 10 * time.Second
+	// maxAccessToken bounds a token, and maxIssuerAnswer what the provider says of it,
+	// and its keys, in bytes.
+	maxAccessToken  = 16 << 10
+	maxIssuerAnswer = 1 << 20
 )
 
 var issuerClient = &http.Client{Timeout: issuerTimeout}
@@ -75,6 +79,35 @@ func (i *Issuer) Claims(ctx context.Context, token, audience string) (map[string
 		return nil, fmt.Errorf("%w: it is bound to its client's key (DPoP or mTLS), which is not supported here", ErrToken)
 	}
 	return claims, nil
+}
+
+// keysFetcher fetches the keys, and returns those that it has for keysPause.
+type keysFetcher struct {
+	mu   sync.Mutex
+	keys []byte // nil for none
+	at   time.Time
+}
+
+func (f *keysFetcher) RoundTrip(r *http.Request) (*http.Response, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.keys == nil || time.Since(f.at) >= keysPause {
+		response, err := issuerClient.Do(r)
+		if err != nil {
+			return nil, err
+		}
+		defer response.Body.Close()
+		body, err := io.ReadAll(io.LimitReader(response.Body, maxIssuerAnswer))
+		if err != nil {
+			return nil, err
+		}
+		if response.StatusCode != http.StatusOK {
+			response.Body = io.NopCloser(bytes.NewReader(body))
+			return response, nil
+		}
+		f.keys, f.at = body, time.Now()
+	}
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(f.keys)), Request: r}, nil
 }
 
 // fetchedKeys keeps the error of a provider whose keys can't be fetched, which
@@ -148,7 +181,7 @@ func (i *Issuer) introspect(ctx context.Context, endpoint, token, audience strin
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("asking the identity provider about a token: %s", response.Status)
 	}
-	if err := json.NewDecoder(io.LimitReader(response.Body, maxIntrospection)).Decode(&claims); err != nil {
+	if err := json.NewDecoder(io.LimitReader(response.Body, maxIssuerAnswer)).Decode(&claims); err != nil {
 		return nil, fmt.Errorf("asking the identity provider about a token: %w", err)
 	}
 	if claims["active"] != true {
@@ -195,6 +228,7 @@ func (i *Issuer) discover() (keys oidc.KeySet, introspection string, err error) 
 		i.err, i.retry = err, time.Now().Add(issuerPause)
 		return nil, "", err
 	}
+	ctx = oidc.ClientContext(context.Background(), &http.Client{Transport: new(keysFetcher)})
 	i.keys, i.introspection = oidc.NewRemoteKeySet(ctx, found.Keys), found.Introspection
 	return i.keys, i.introspection, nil
 }

@@ -11,6 +11,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -18,6 +20,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -251,6 +254,69 @@ func TestAProviderWhoseKeysAreAwayIsToBlame(t *testing.T) {
 	if _, err := i.Claims(t.Context(), token, audience); err != nil {
 		t.Errorf("with kept keys: %v", err)
 	}
+}
+
+// Anyone can send tokens with keys that the provider doesn't have.
+func TestTokensWithUnknownKeysDoNotLoadTheProvider(t *testing.T) {
+	i, key := startIssuer(t)
+	fetched := 0
+	before := issuerClient
+	issuerClient = &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		if r.URL.Path == "/keys" {
+			fetched++
+		}
+		return http.DefaultTransport.RoundTrip(r)
+	})}
+	t.Cleanup(func() { issuerClient = before })
+	claims := map[string]any{"iss": i.URL, "aud": audience, "sub": "mia", "exp": time.Now().Add(time.Minute).Unix()}
+	for n := range 30 {
+		if _, err := i.Claims(t.Context(), signAs(t, newKey(t), map[string]any{"alg": "ES256", "kid": fmt.Sprint(n)}, claims), audience); !errors.Is(err, ErrToken) {
+			t.Errorf("a forged token: %v", err)
+		}
+	}
+	if _, err := i.Claims(t.Context(), signAs(t, key, map[string]any{"alg": "ES256", "kid": "k"}, claims), audience); err != nil {
+		t.Error(err)
+	}
+	if fetched != 1 {
+		t.Errorf("the keys were fetched %d times", fetched)
+	}
+}
+
+// Keys that the provider has changed are fetched after the pause.
+func TestChangedKeysAreFetched(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answer, before := "old", issuerClient
+		issuerClient = &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			status := http.StatusOK
+			if answer == "" {
+				status = http.StatusServiceUnavailable
+			}
+			return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(answer))}, nil
+		})}
+		defer func() { issuerClient = before }()
+		c := &http.Client{Transport: new(keysFetcher)}
+		fetch := func() string {
+			t.Helper()
+			r, err := c.Get("https://login.acme.com/keys")
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, _ := io.ReadAll(r.Body)
+			return fmt.Sprint(r.StatusCode, " ", string(body))
+		}
+		for _, step := range []struct {
+			answer, want string
+			wait         time.Duration
+		}{
+			{"old", "200 old", 0}, {"new", "200 old", keysPause - 1}, {"new", "200 new", 1}, {"", "503 ", keysPause}, {"newest", "200 newest", 0},
+		} {
+			answer = step.answer
+			time.Sleep(step.wait)
+			if got := fetch(); got != step.want {
+				t.Errorf("%q, want %q", got, step.want)
+			}
+		}
+	})
 }
 
 type roundTrip func(*http.Request) (*http.Response, error)
