@@ -2,10 +2,12 @@ package dashboard
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
 
+	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/short"
 )
 
@@ -18,14 +20,18 @@ func (s *Site) edit(p *Page) string {
 	return strings.NewReplacer("{source}", escape(p.File), "{page}", escape(cmp.Or(p.Name, "index"))).Replace(s.EditURL)
 }
 
-// edits are the addresses at which pages are edited, by the names of the pages.
-func (q *request) edits() (map[string]string, error) {
-	edits := map[string]string{}
+// places are the URLs of the pages, and those at which they are edited, by the
+// names of the pages: none before there is an index.
+func (q *request) places() (urls, edits map[string]string, err error) {
+	urls, edits = map[string]string{}, map[string]string{}
 	pages, err := q.d.server.Pages(q.Context(), q.Site.Name)
-	for i := range pages {
-		edits[pages[i].Name] = q.Site.edit(&pages[i])
+	if errors.Is(err, retrieval.ErrNotReady) {
+		return urls, edits, nil
 	}
-	return edits, err
+	for i := range pages {
+		urls[pages[i].Name], edits[pages[i].Name] = pages[i].URL, q.Site.edit(&pages[i])
+	}
+	return urls, edits, err
 }
 
 // Bounds of a new issue, whose text is part of its address: servers take 8 kB.
@@ -37,21 +43,24 @@ const (
 
 // issue is the address of the form for a new issue, filled in: on GitHub, GitLab
 // and what has their addresses, by where pages are edited. It is "" elsewhere.
-// Readers' questions are written as code, where they mention nobody.
-func (s *Site) issue(questions []string, asked int64, pages []string, answer string) string {
+// urls are those of the pages, by their names. Readers' questions, and the answer,
+// in which a reader can have anything written, are code, where they mention nobody.
+func (s *Site) issue(questions []string, asked int64, pages []string, urls map[string]string, answer string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Readers asked this %s, and the pages don't answer it, or not fully:\n\n", plural(asked, "time", "times"))
 	for _, question := range questions[:min(len(questions), maxIssueQuestions)] {
 		fmt.Fprintf(&b, "    %s\n", short.Bytes(short.Line(question), maxIssueQuestion))
 	}
-	for i, name := range pages {
-		if i == 0 {
-			b.WriteString("\nThe nearest pages:\n\n")
+	heading := "\nThe nearest pages:\n\n"
+	for _, name := range pages {
+		if urls[name] != "" { // else it is gone
+			fmt.Fprintf(&b, "%s- %s\n", heading, urls[name])
+			heading = ""
 		}
-		fmt.Fprintf(&b, "- %s/%s\n", s.URL, name)
 	}
 	if answer = short.Bytes(answer, maxIssueAnswer); answer != "" {
-		fmt.Fprintf(&b, "\nThe latest answer:\n\n> %s\n", strings.ReplaceAll(answer, "\n", "\n> "))
+		lines := strings.NewReplacer("\r\n", "\n    ", "\r", "\n    ", "\n", "\n    ")
+		fmt.Fprintf(&b, "\nThe latest answer:\n\n    %s\n", lines.Replace(answer))
 	}
 	title, form := "Docs: "+short.Bytes(short.Line(questions[0]), maxIssueQuestion), b.String()
 	if repository, _, ok := strings.Cut(s.EditURL, "/-/"); ok { // GitLab

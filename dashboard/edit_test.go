@@ -48,7 +48,7 @@ func TestIssuesAreFilledIn(t *testing.T) {
 		"https://acme.com/{source}":                                {},
 		"":                                                         {},
 	} {
-		got := (&Site{URL: "https://acme.com", EditURL: at}).issue(questions, 3, []string{"guide/proxy"}, answer)
+		got := (&Site{URL: "https://acme.com", EditURL: at}).issue(questions, 3, []string{"gone", "guide/a b"}, map[string]string{"guide/a b": "https://acme.com/guide/a%20b.html"}, "Ask\r@octocat\n# or\n\n@mona "+answer)
 		if len(got) > 8000 {
 			t.Errorf("%s: an address of %d bytes", at, len(got))
 		}
@@ -68,7 +68,7 @@ func TestIssuesAreFilledIn(t *testing.T) {
 		if !strings.HasPrefix(values.Get(want.title), "Docs: Ping @octocat # 界") || strings.Contains(values.Get(want.title), "\n") {
 			t.Errorf("%s: the title is %q", at, values.Get(want.title))
 		}
-		if !strings.Contains(body, "\n    Ping @octocat # 界") || strings.Contains(body, "\n# ") || !strings.Contains(body, "- https://acme.com/guide/proxy\n") || !strings.Contains(body, "\n> 界") {
+		if !strings.Contains(body, "\n    Ping @octocat # 界") || strings.Contains(body, "\n# ") || !strings.Contains(body, "pages:\n\n- https://acme.com/guide/a%20b.html\n") || !strings.Contains(body, "last:\n\n    Ask\n    @octocat\n    # or\n    \n    @mona 界") {
 			t.Errorf("%s: the text is %.300q", at, body)
 		}
 	}
@@ -96,7 +96,7 @@ func TestAQuestionLeadsToItsPageAndToAnIssue(t *testing.T) {
 		t.Fatal(err)
 	}
 	issue := u.Query().Get("body")
-	for _, want := range []string{"1 time", unansweredQuestion, "https://acme.com/guide/acme", "> Ask the sales team."} {
+	for _, want := range []string{"1 time", unansweredQuestion, "https://acme.com/guide/acme", "    Ask the sales team."} {
 		if !strings.Contains(issue, want) {
 			t.Errorf("the issue lacks %q:\n%s", want, issue)
 		}

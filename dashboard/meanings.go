@@ -43,6 +43,10 @@ func (q *request) meanings(store *insights.Store, query insights.Query) ([]meani
 		q.d.log.Error("questions can't be embedded", "site", q.Site.Name, "error", err)
 		return nil, fail(http.StatusServiceUnavailable, "The embedder is not responding, so questions can't be grouped by meaning. On the server, run caddy docs doctor to see why.")
 	}
+	urls, _, err := q.places()
+	if err != nil {
+		return nil, err
+	}
 	var found []meaning
 	for _, alike := range alike(vectors) {
 		var m meaning
@@ -58,7 +62,7 @@ func (q *request) meanings(store *insights.Store, query insights.Query) ([]meani
 				m.Last = g.Last
 			}
 		}
-		m.Issue = q.Site.issue(m.Questions, m.Asked, m.Pages, "")
+		m.Issue = q.Site.issue(m.Questions, m.Asked, m.Pages, urls, "")
 		found = append(found, m)
 	}
 	slices.SortStableFunc(found, func(a, b meaning) int { return int(b.Asked - a.Asked) })

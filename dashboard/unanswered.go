@@ -106,14 +106,16 @@ func gap(q *request) error {
 			return err
 		}
 	}
-	if data.Edit, err = q.edits(); err != nil && !errors.Is(err, retrieval.ErrNotReady) {
+	urls, edits, err := q.places()
+	if err != nil {
 		return err
 	}
+	data.Edit = edits
 	answer := ""
 	if data.Answer != nil {
 		answer = data.Answer.Text
 	}
-	data.Issue = q.Site.issue([]string{data.Wording}, data.Asked, data.Pages, answer)
+	data.Issue = q.Site.issue([]string{data.Wording}, data.Asked, data.Pages, urls, answer)
 	return q.render(http.StatusOK, "gap", "Unanswered question", data)
 }
 
