@@ -7,10 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/caddy-docs/caddy-docs/insights"
 )
@@ -178,13 +178,13 @@ func cell(value any) string {
 	return fmt.Sprint(value) // numbers, days, true and false
 }
 
+// formula begins one, also where a spreadsheet takes semicolons or tabs as
+// separators, and so ignores the quotes around a text and its lines.
+var formula = regexp.MustCompile(`(^|[;\t\r\n])([ "']*[=+\-@＝＋－＠])`)
+
 // plainCell keeps spreadsheets from reading a text as a formula.
 func plainCell(s string) string {
-	s = strings.ReplaceAll(s, "\x00", "")
-	if r, _ := utf8.DecodeRuneInString(s); strings.ContainsRune("=+-@\t\r\n＝＋－＠", r) {
-		return "'" + s
-	}
-	return s
+	return formula.ReplaceAllString(strings.ReplaceAll(s, "\x00", ""), "$1'$2")
 }
 
 // when is a time that may be missing.
