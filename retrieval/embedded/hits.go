@@ -48,7 +48,7 @@ func (g *generation) hits(q *retrieval.Query, p *parsedQuery, similar *similarit
 				}
 			}
 			if i < 2*shown {
-				focus = g.focusOn(p, page)
+				focus = g.focusOn(p, page, s)
 			}
 			for at, to := g.sectionsOf(page); at < to; at++ {
 				v := s.section[at]
@@ -101,9 +101,11 @@ func (g *generation) hits(q *retrieval.Query, p *parsedQuery, similar *similarit
 
 // focusOn chooses among the sections of a page by the words of a query that its
 // title doesn't have: "reverse proxy headers" leads to the section Headers of
-// the page Reverse proxy, not to its introduction. It returns a function of what
-// to add to a section's value, nil if there is nothing to choose.
-func (g *generation) focusOn(p *parsedQuery, page uint32) func(section uint32) float32 {
+// the page Reverse proxy, not to its introduction. A query of the title's words
+// alone leads to the beginning of the page, or to a heading that is the query
+// where the title is more. It returns a function of what to add to a section's
+// value, nil if there is nothing to choose.
+func (g *generation) focusOn(p *parsedQuery, page uint32, s *scratch) func(section uint32) float32 {
 	var shared, rest []*queryWord // those in the title, and the others
 	restIDF := float32(0)
 	for i := range p.words {
@@ -118,8 +120,20 @@ func (g *generation) focusOn(p *parsedQuery, page uint32) func(section uint32) f
 			restIDF += w.mostGain()
 		}
 	}
-	if shared == nil || rest == nil {
+	if shared == nil {
 		return nil
+	}
+	if rest == nil {
+		least, most := (1-rounding)*p.known, (1+rounding)*p.known
+		return func(section uint32) float32 {
+			switch {
+			case section == g.first[page]:
+				return focusBonus * p.known
+			case g.titleIDF[page] > most && g.headingIDF[section] < most && s.headingHits[section] > least:
+				return 2 * focusBonus * p.known
+			}
+			return 0
+		}
 	}
 	return func(section uint32) (v float32) {
 		heading, hit := g.headingIDF[section], float32(0)

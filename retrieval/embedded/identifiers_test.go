@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -67,6 +68,23 @@ func TestAHitLeadsToTheSectionThatTheQueryNames(t *testing.T) {
 		hits := search(t, x, retrieval.Query{Text: query})
 		if got := hits[0].Document.Page + " › " + hits[0].Document.Sections[hits[0].Section].Heading; got != "reverse_proxy › "+want {
 			t.Errorf("%q leads to %q, want section %q", query, got, want)
+		}
+	}
+}
+
+func TestAPagesNameLeadsToItsBeginning(t *testing.T) {
+	docs := append(manual(),
+		page("baggage", "Baggage", "", "Contextual information that resides next to context. It is a store of keys and values.",
+			"Example", "Used in tracing.",
+			"Baggage security considerations", "Sensitive Baggage items can be shared. Baggage is visible. Automatic instrumentation includes Baggage."),
+		page("inject", "Composition API: Dependency Injection", "provide()", "Provides a value for injection.", "inject()", "Injects a value."))
+	x := opened(t, Options{}, docs...)
+	for query, want := range map[string]string{
+		"baggage": "baggage 0", "What is baggage?": "baggage 0", "baggage security": "baggage 2",
+		"dependency injection": "inject 0", "inject": "inject 1",
+	} {
+		if hit := search(t, x, retrieval.Query{Text: query})[0]; fmt.Sprint(hit.Document.Page, " ", hit.Section) != want {
+			t.Errorf("%q leads to section %d of %s, want %s", query, hit.Section, hit.Document.Page, want)
 		}
 	}
 }

@@ -299,6 +299,19 @@ func TestOfAPageTwoSectionsAreFoundAtMost(t *testing.T) {
 	}
 }
 
+// A server finds sections that are equally good in any order.
+func TestAPagesNameLeadsToItsBeginning(t *testing.T) {
+	t.Parallel()
+	x := open(t, options(t))
+	docs := []*retrieval.Document{page("ledger", "Ledger", ": Keeps records.", "One: A ledger.", "Two: A ledger, the ledger."), page("b", "Other", "One: a ledger there")}
+	replace(t, x, docs, nil)
+	docs[0] = page("ledger", "Ledger", ": Keeps all records.", "One: A ledger.", "Two: A ledger, the ledger.")
+	replace(t, x, docs, nil)
+	if hit := search(t, x, retrieval.Query{Text: "ledger"})[0]; hit.Document.Page != "ledger" || hit.Section != 0 {
+		t.Errorf("section %d of %s is first", hit.Section, hit.Document.Page)
+	}
+}
+
 func TestFilters(t *testing.T) {
 	t.Parallel()
 	x := open(t, options(t))

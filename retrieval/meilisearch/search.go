@@ -483,7 +483,11 @@ func (s *replica) ranked(w *wanted, results []result) ([]retrieval.Hit, error) {
 				d := *c.outlines[at]
 				d.Sections = make([]retrieval.Section, len(d.Sections))
 				page = len(list)
-				pages[at], list = page, append(list, embedded.FoundPage{Document: &d, Traits: c.pages[at].Traits})
+				found := embedded.FoundPage{Document: &d, Traits: c.pages[at].Traits}
+				if !c.adopted {
+					found.Add(embedded.FoundSection{Rank: -1}) // a page's name leads to its beginning
+				}
+				pages[at], list = page, append(list, found)
 			}
 			if c.adopted {
 				list[page].Document.Sections[h.Section] = h.section()
