@@ -407,14 +407,19 @@ func (v *vocabulary) sectionsWith(word string) int {
 }
 
 // split divides a word that the index doesn't know into two that it does; of
-// several ways it takes the one whose rarer half is the most common.
+// several ways it takes the one whose rarer half is the most common. Beside a stop
+// word, the other half must be a word as it is written: operand is no "oper and",
+// logout may be "log out".
 func (v *vocabulary) split(word string) (a, b string, ok bool) {
 	if len(word) > 40 {
 		return "", "", false
 	}
+	stop := func(half string) bool {
+		return slices.ContainsFunc(v.languages, func(l language.Language) bool { return l.IsStop(half) })
+	}
 	best := 0
 	for i := range word {
-		if i < 3 || len(word)-i < 3 {
+		if i < 3 || len(word)-i < 3 || stop(word[:i]) && !v.spelling.Has(word[i:]) || stop(word[i:]) && !v.spelling.Has(word[:i]) {
 			continue
 		}
 		n := v.sectionsWith(word[:i])

@@ -52,3 +52,18 @@ func TestMayHold(t *testing.T) {
 		}
 	}
 }
+
+func TestAWordIsNoStemAndStopWord(t *testing.T) {
+	x := opened(t, Options{}, append(manual(),
+		page("expansion", "Expansion and globbing", "Operation", "How to operate on files and folders."),
+		page("sessions", "Log out", "Sessions", "A user who wants to log out ends the session."))...)
+	for query, want := range map[string]string{"operand ": "", "logout ": "sessions"} {
+		got := ""
+		if hits := search(t, x, retrieval.Query{Text: query}); len(hits) > 0 {
+			got = hits[0].Document.Page
+		}
+		if got != want {
+			t.Errorf("%q finds %q, want %q", query, got, want)
+		}
+	}
+}

@@ -69,6 +69,12 @@ func (l *List) word(i int) string {
 	return l.text[start:l.ends[i]]
 }
 
+// Has reports whether a word is in the list.
+func (l *List) Has(word string) bool {
+	i := sort.Search(len(l.ends), func(i int) bool { return l.word(i) >= word })
+	return i < len(l.ends) && l.word(i) == word
+}
+
 // after returns the first word behind number i that doesn't begin with a prefix,
 // as that one does. Most of these ranges are short.
 func (l *List) after(i int, prefix string) int {
