@@ -1,6 +1,7 @@
 package assistant
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/caddy-docs/caddy-docs/retrieval/language"
@@ -11,7 +12,7 @@ import (
 type Explanation struct {
 	Query string `json:"query"`
 	// Other is searched for too, if the question may continue the one before
-	// it.
+	// it, or has something pasted into it.
 	Other    string            `json:"other,omitempty"`
 	Language language.Language `json:"language"`
 	Boost    []string          `json:"boost,omitempty"`
@@ -37,7 +38,7 @@ func (a *Assistant) Explain(ctx context.Context, in *Input) (*Explanation, error
 		return nil, r.found.err
 	}
 	e := &Explanation{
-		Query: r.q.query.Text, Other: r.q.other, Language: r.q.language, Boost: r.q.query.Boost,
+		Query: r.q.query.Text, Other: cmp.Or(r.q.other, r.q.pasted), Language: r.q.language, Boost: r.q.query.Boost,
 		Passages: r.found.passages, Budget: r.found.budget, Answered: r.found.judge().answered,
 	}
 	for i := range e.Passages {

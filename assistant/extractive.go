@@ -76,14 +76,15 @@ func (v *verdict) links() string {
 }
 
 // askedTerms are the terms of the question, and those of the search text where
-// the question has hardly any or may continue what was said before.
+// the question has hardly any or may continue what was said before, or has an
+// error pasted into it.
 func (q *inquiry) askedTerms() []term {
 	asked := distinct(q.terms)
 	own := len(asked)
 	switch {
 	case q.other != "":
 		asked = distinct(append(asked, terms(q.other, q.language)...))
-	case own < 2 || q.leans:
+	case own < 2 || q.leans || q.pasted != "" && own < leastTerms:
 		asked = distinct(append(asked, terms(q.query.Text, q.language)...))
 	}
 	for i := range asked[own:] {

@@ -40,7 +40,7 @@ func TestWhatAFollowUpIsAbout(t *testing.T) {
 }
 
 func TestARepeatedQuestionIsNoRewrite(t *testing.T) {
-	q := &inquiry{asked: "and not write it to disk but keep its permalink?", earlier: []reply.Message{
+	q := &inquiry{words: "and not write it to disk but keep its permalink?", earlier: []reply.Message{
 		userSaid("How do I keep a page out of page collections?"), assistantSaid("Set `list: never`."),
 	}}
 	q.language = q.detect(language.English)

@@ -16,12 +16,13 @@ import (
 // inquiry is the question in its conversation.
 type inquiry struct {
 	asked       string
+	words       string // of asked, that say what it is about
 	attachments []reply.Attachment
 	earlier     []reply.Message     // the conversation before, oldest first
 	notes       []string            // the client's system and data messages
 	page        *retrieval.Document // that the reader is on, nil if unknown
 	language    language.Language
-	terms       []term // of asked
+	terms       []term // of words, except those of lines that name an error
 	rewritten   bool   // query is the model's
 	leans       bool   // the question continues what was said before
 
@@ -30,6 +31,9 @@ type inquiry struct {
 	// rewritten it.
 	query retrieval.Query
 	other string
+	// pasted is the message with what is pasted into it, "" without that. It is
+	// searched for if other is not.
+	pasted string
 }
 
 // inquire reads a request: what is asked, in which conversation, and what to
@@ -62,8 +66,7 @@ func (a *Assistant) inquire(ctx context.Context, in *Input) *inquiry {
 		prefer.Version = cmp.Or(q.page.Version, prefer.Version)
 		prefer.Language = cmp.Or(q.page.Readers, q.page.Language, prefer.Language)
 	}
-	q.language = q.detect(language.Of(cmp.Or(in.Filter.Language, prefer.Language)))
-	q.terms = terms(short.Bytes(q.asked, 4*maxSearchText), q.language)
+	q.understand(language.Of(cmp.Or(in.Filter.Language, prefer.Language)))
 	q.query = retrieval.Query{
 		Text:     q.searchText(in.Context),
 		Filter:   in.Filter,
@@ -103,6 +106,25 @@ func readMessages(in *Input) *inquiry {
 	return q
 }
 
+// understand finds the question in what is asked, and its language. What is
+// pasted is not the question if there is a question besides, or if it names an
+// error.
+func (q *inquiry) understand(fallback language.Language) {
+	own, errors, asks := unpasted(q.asked)
+	q.words = strings.TrimSpace(own + "\n" + errors)
+	q.language = q.detect(fallback)
+	q.terms = terms(short.Bytes(own, 4*maxSearchText), q.language)
+	if !asks || len(distinct(q.terms)) < leastAsked {
+		if errors == "" {
+			q.words = q.asked
+		}
+		q.terms = terms(short.Bytes(q.words, 4*maxSearchText), q.language)
+	}
+	if len(q.words) < len(q.asked) {
+		q.pasted = condense(q.asked)
+	}
+}
+
 // maxBoost bounds the pages favoured: more would favour none.
 const maxBoost = 8
 
@@ -115,13 +137,14 @@ func (q *inquiry) detect(fallback language.Language) language.Language {
 			break
 		}
 	}
-	return language.Detect(q.asked, fallback)
+	return language.Detect(cmp.Or(q.words, q.asked), fallback)
 }
 
 const (
-	// maxSearchText bounds the text searched for, in bytes: a pasted log is no
-	// query.
+	// maxSearchText bounds the text searched for, in bytes.
 	maxSearchText = 1000
+	// leastAsked is from how many terms words beside a paste are a question.
+	leastAsked = 2
 	// maxPerhaps is the most terms of a question that may continue the one
 	// before though no word in it says so ("how long must the client wait?").
 	maxPerhaps = 6
@@ -145,9 +168,9 @@ func (q *inquiry) searchText(shown []reply.Context) string {
 	for _, t := range q.terms {
 		have[t.stem] = true
 	}
-	text := condense(q.asked)
-	n := wordCount(q.asked, len(have))
-	leans := leansBack(q.asked, n)
+	text := condense(q.words)
+	n := wordCount(q.words, len(have))
+	leans := leansBack(q.words, n)
 	if len(shown) == 0 && len(q.earlier) == 0 {
 		return text
 	}
@@ -165,7 +188,7 @@ func (q *inquiry) searchText(shown []reply.Context) string {
 			}
 		}
 	}
-	if points(q.asked, n) {
+	if points(q.words, n) {
 		for i := range shown {
 			add(shown[i].Value, shownWords)
 		}
@@ -188,7 +211,7 @@ func (q *inquiry) searchText(shown []reply.Context) string {
 		}
 	}
 	plain, whole := short.Bytes(plain, maxSearchText), short.Bytes(b.String(), maxSearchText)
-	if points := pointsBack(q.asked); whole == plain || n < leastTerms || n < leastPointing && points {
+	if points := pointsBack(q.words); whole == plain || n < leastTerms || n < leastPointing && points {
 		return whole // it can't be complete
 	}
 	q.other = whole
@@ -222,7 +245,7 @@ func wordCount(text string, n int) int {
 }
 
 // condense shortens a long message to its beginning and end: the question is
-// usually there, and logs and code in the middle.
+// usually there.
 func condense(asked string) string {
 	asked = short.Line(asked)
 	if len(asked) <= maxSearchText {

@@ -65,13 +65,17 @@ func (f *findings) search(ctx context.Context, n, filled int, rewritten func() (
 		return err
 	}
 	whole := hits
-	if f.q.other != "" {
-		if whole, err = find(f.q.other); err != nil {
+	if other := cmp.Or(f.q.other, f.q.pasted); other != "" {
+		if whole, err = find(other); err != nil {
 			return err
 		}
-		if carriesOn(hits, whole) {
+		switch {
+		case f.q.other == "":
+			hits = fuse(hits, whole)
+			whole = hits
+		case carriesOn(hits, whole):
 			hits = fuse(whole, hits)
-		} else {
+		default:
 			hits = fuse(hits, whole)
 		}
 	}

@@ -76,7 +76,7 @@ func (q *inquiry) rewritePrompt() *Prompt {
 			b.WriteString(label + ": " + t + "\n")
 		}
 	}
-	b.WriteString("\nLast question: " + short.Bytes(short.Line(q.asked), 600))
+	b.WriteString("\nLast question: " + short.Bytes(short.Line(q.words), 600))
 	return &Prompt{
 		Messages:  []PromptMessage{{Role: "system", Content: rewriteRules}, {Role: "user", Content: b.String()}},
 		MaxTokens: 60,
@@ -89,7 +89,7 @@ func (q *inquiry) rewritePrompt() *Prompt {
 // models apologise, answer, or repeat a question. It is sure if it has a word of
 // the question.
 func (q *inquiry) rewrittenAs(s string) (usable, sure bool) {
-	have, own := stems(s, q.language), stems(short.Bytes(q.asked, 2000), q.language)
+	have, own := stems(s, q.language), stems(short.Bytes(q.words, 2000), q.language)
 	kept, added, subject := 0, 0, 0
 	for w := range own {
 		if have[w] {
