@@ -165,6 +165,11 @@ func rate(cs []*candidate, f *finder) map[string]float64 {
 	for _, c := range cs {
 		s := &c.document.Sections[c.section]
 		own, above := f.in(s.Heading), f.in(strings.Join(s.Path, " "))
+		if c.section == 0 {
+			if title := f.in(c.document.Title); len(title) == len(f.asked) {
+				own = title // the page itself is asked for
+			}
+		}
 		headed := 0.
 		for _, t := range f.asked {
 			if own[t.stem] {

@@ -108,6 +108,28 @@ func TestQuotesAreWhole(t *testing.T) {
 	}
 }
 
+func TestAPageThatIsAskedForIsQuotedFromItsBeginning(t *testing.T) {
+	x := &fakeIndex{documents: []*retrieval.Document{{
+		Page: "baggage", URL: "https://docs.acme.com/baggage", Title: "Baggage", Language: "en",
+		Sections: []retrieval.Section{
+			{Text: "Baggage is information that goes from one service to the next."},
+			{Anchor: "security", Heading: "Baggage security considerations", Level: 2, Text: "Baggage is in the headers of requests to others."},
+			{Anchor: "limits", Heading: "Baggage limits", Level: 2, Text: "A request has at most 64 entries."},
+		},
+	}}}
+	for question, want := range map[string]string{
+		"What is baggage?":                 "**[Baggage](https://docs.acme.com/baggage)**",
+		"What are the limits of baggage?":  "**[Baggage › Baggage limits]",
+		"Is the security of baggage good?": "**[Baggage › Baggage security considerations]",
+	} {
+		a := acme(nil)
+		a.Search = x
+		if _, rec := mustReply(t, a, ask(question)); !strings.Contains(rec.text(), want) {
+			t.Errorf("%q: %s", question, rec.text())
+		}
+	}
+}
+
 func TestAPassageIsShownAndClaimsNoMoreThanItIs(t *testing.T) {
 	for _, c := range []struct {
 		name, question, answered string
