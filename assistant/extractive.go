@@ -2,6 +2,7 @@ package assistant
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/assistant/citation"
@@ -80,6 +81,9 @@ func (v *verdict) links() string {
 // error pasted into it.
 func (q *inquiry) askedTerms() []term {
 	asked := distinct(q.terms)
+	if said := slices.DeleteFunc(slices.Clone(asked), isHiragana); len(said) > 0 {
+		asked = said
+	}
 	own := len(asked)
 	switch {
 	case q.other != "":

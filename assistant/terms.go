@@ -31,11 +31,21 @@ func (t *term) share() float64 {
 // Chinese, Japanese and Korean are read as pairs of characters.
 func terms(text string, l language.Language) []term {
 	var out []term
-	for word := range fields(text) {
-		out = appendTerms(out, word, l)
+	before := ""
+	for word := range fields(questionPhrases.Replace(text)) {
+		if n := len(out); n > 0 && strings.EqualFold(word, "out") && strings.EqualFold(before, "find") {
+			out = out[:n-1] // it says no more than "know"
+		} else {
+			out = appendTerms(out, word, l)
+		}
+		before = word
 	}
 	return out
 }
+
+// questionPhrases are Chinese words of asking. The pairs at their edges mean
+// nothing.
+var questionPhrases = strings.NewReplacer("为什么", " ", "如何", " ", "怎么样", " ", "怎么", " ", "怎样", " ", "什么", " ")
 
 // distinct returns the terms without repetitions of a stem.
 func distinct(ts []term) []term {
@@ -150,7 +160,7 @@ func fields(text string) iter.Seq[string] {
 }
 
 func eastern(r rune) bool {
-	return r >= 0x1100 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
+	return r >= 0x1100 && (unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r == 'ー')
 }
 
 // easternFunction are endings and particles. Pairs of them carry no meaning.
@@ -169,6 +179,11 @@ func appendPairs(out []term, run string) []term {
 		out = append(out, term{word: p, stem: p})
 	}
 	return out
+}
+
+// isHiragana reports whether a term is of hiragana alone: mostly endings.
+func isHiragana(t term) bool {
+	return !strings.ContainsFunc(t.stem, func(r rune) bool { return !unicode.Is(unicode.Hiragana, r) })
 }
 
 func isName(w string) bool {
