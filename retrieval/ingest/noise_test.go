@@ -191,3 +191,22 @@ func TestTheBreadcrumbOfThePageItselfIsLeftOut(t *testing.T) {
 		}
 	}
 }
+
+func TestSphinxListsOfPagesHaveTheirSectionsInMarkdownAlone(t *testing.T) {
+	const page = `<body><div class="body" role="main"><section id="k"><h1>Kites</h1><p>They fly.</p><div class="toctree-wrapper compound"><p class="caption">Guide</p>` +
+		`<ul><li class="toctree-l1"><a href="wind.html">Wind</a><ul><li class="toctree-l2"><a href="wind.html#gusts">Gusts</a><ul><li class="toctree-l3"><a href="wind.html#squalls">Squalls</a></li></ul></li></ul></li>` +
+		`<li class="toctree-l1"><a href="line.html">Line</a></li></ul></div></section></div></body>`
+	in := mustNew(t, Options{URL: "https://k.example"})
+	doc, _, err := in.Document("index.html", []byte(page))
+	if err != nil || doc == nil {
+		t.Fatal("no document", err)
+	}
+	if got := strings.TrimSpace(dump(doc)); got != "# Kites [k]\nThey fly.\n\nGuide\n\n- Wind\n- Line" || len(doc.Links) != 4 {
+		t.Errorf("%d links, and\n%s", len(doc.Links), got)
+	}
+	md, err := in.Markdown(doc, []byte(page), "")
+	want := "\n- [Wind](https://k.example/wind.html)\n  - [Gusts](https://k.example/wind.html#gusts)\n    - [Squalls](https://k.example/wind.html#squalls)\n- [Line](https://k.example/line.html)\n"
+	if err != nil || !strings.HasSuffix(string(md), want) {
+		t.Errorf("%v\n%s", err, md)
+	}
+}

@@ -95,6 +95,19 @@ func (f *flow) listOf(n *html.Node) {
 	f.list = marker
 }
 
+// sectionsOfPage writes the sections that Sphinx lists below a link to a page, in
+// Markdown alone: as text, they would be found instead of the page.
+func (f *flow) sectionsOfPage(n *html.Node) {
+	f.flush()
+	list := flow{w: f.w}
+	list.listOf(n)
+	if last := len(f.out) - 1; last < 0 {
+		f.add(list.out...)
+	} else if len(list.out) > 0 {
+		f.out[last] += asSyntax("\n" + list.out[0])
+	}
+}
+
 // kindOf is 'l' for a list, 'p' for a paragraph, and 0 for other blocks.
 func kindOf(block string) byte {
 	rest, marked := strings.CutPrefix(block, "\xf7")

@@ -204,6 +204,10 @@ func (f *flow) node(n *html.Node) {
 	case atom.Hr:
 		f.add(asSyntax("---"))
 	case atom.Ul, atom.Ol, atom.Menu:
+		if w.page && hasClass(n.Parent, "toctree-l1") {
+			f.sectionsOfPage(n)
+			return
+		}
 		f.listOf(n)
 	case atom.Li: // outside of a list
 		f.apart(n)
