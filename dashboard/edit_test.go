@@ -68,7 +68,7 @@ func TestIssuesAreFilledIn(t *testing.T) {
 		if !strings.HasPrefix(values.Get(want.title), "Docs: Ping @octocat # 界") || strings.Contains(values.Get(want.title), "\n") {
 			t.Errorf("%s: the title is %q", at, values.Get(want.title))
 		}
-		if !strings.Contains(body, "\n    Ping @octocat # 界") || strings.Contains(body, "\n# ") || !strings.Contains(body, "pages:\n\n- https://acme.com/guide/a%20b.html\n") || !strings.Contains(body, "last:\n\n    Ask\n    @octocat\n    # or\n    \n    @mona 界") {
+		if !strings.Contains(body, "\n    Ping @octocat # 界") || strings.Contains(body, "\n# ") || !strings.Contains(body, "pages:\n\n- https://acme.com/guide/a%20b.html\n") || !strings.Contains(body, "answer:\n\n    Ask\n    @octocat\n    # or\n    \n    @mona 界") {
 			t.Errorf("%s: the text is %.300q", at, body)
 		}
 	}
