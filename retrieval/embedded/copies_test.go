@@ -206,6 +206,33 @@ func TestASectionIsListedOnce(t *testing.T) {
 	}
 }
 
+func TestAPlaceIsListedOnce(t *testing.T) {
+	long := page("expansion", "Expansion", "Glob qualifiers", "Glob qualifiers "+strings.Repeat("select files. ", 50), "Glob qualifiers", "More glob qualifiers "+strings.Repeat("select more. ", 50),
+		"Flags", "Beside glob qualifiers, there are flags.")
+	long.Sections[0].Anchor, long.Sections[1].Anchor, long.Sections[2].Anchor = "glob", "glob", "flags"
+	operation := page("api/create", "Create an incident", "", "Creates an incident.", "POST /incidents", "To create an incident, send it.")
+	operation.URL, operation.Sections[0].Anchor, operation.Sections[1].Anchor = "/api#createIncident", "", ""
+	plain := page("notes", "Notes", "Parachutes", "Parachutes are folded.", "More parachutes", "Parachutes are opened.")
+	plain.Sections[0].Anchor, plain.Sections[1].Anchor = "", ""
+	x := opened(t, Options{}, append(manual(), long, operation, plain)...)
+	for query, want := range map[string][]string{
+		"glob qualifiers": {"/expansion#glob", "/expansion#flags"}, "create an incident": {"/api#createIncident"}, "parachutes": {"/notes", "/notes"},
+	} {
+		var got []string
+		for _, h := range search(t, x, retrieval.Query{Text: query}) {
+			if link := h.Document.URL; slices.Contains([]string{"expansion", "api/create", "notes"}, h.Document.Page) {
+				if anchor := h.Document.Sections[h.Section].Anchor; anchor != "" {
+					link += "#" + anchor
+				}
+				got = append(got, link)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q finds %q, want %q", query, got, want)
+		}
+	}
+}
+
 func TestKindsAreBehindCurrentPagesUnlessAskedFor(t *testing.T) {
 	words := map[retrieval.Kind]string{
 		retrieval.Blog: "retries announcement", retrieval.Changelog: "retries changelog", retrieval.Deprecated: "deprecated retries", retrieval.Listing: "retries source",

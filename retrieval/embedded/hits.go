@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
@@ -61,8 +62,11 @@ func (g *generation) hits(q *retrieval.Query, p *parsedQuery, similar *similarit
 				switch v = max(v, least); {
 				case v <= second.value || listed(at):
 				case v > first.value:
-					first, second = candidate{page: page, section: at, value: v}, first
-				default:
+					if first.value > 0 && !g.samePlace(page, first.section, at) {
+						second = first
+					}
+					first = candidate{page: page, section: at, value: v}
+				case !g.samePlace(page, first.section, at):
 					second = candidate{page: page, section: at, value: v}
 				}
 			}
@@ -97,6 +101,15 @@ func (g *generation) hits(q *retrieval.Query, p *parsedQuery, similar *similarit
 		hits = append(hits, hit)
 	}
 	return hits
+}
+
+// samePlace reports whether two sections of a page are one place for readers, such
+// as the pieces of a long section. Those of headings without an anchor are not,
+// although their links are equal; where the page itself has an anchor, they are.
+func (g *generation) samePlace(page, a, b uint32) bool {
+	d := g.docs[page]
+	x, y := &d.Sections[a-g.first[page]], &d.Sections[b-g.first[page]]
+	return x.Anchor == y.Anchor && (x.Anchor != "" || x.Heading == y.Heading || strings.Contains(d.URL, "#"))
 }
 
 // focusOn chooses among the sections of a page by the words of a query that its
