@@ -3,6 +3,7 @@ package embedded
 import (
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
@@ -68,6 +69,7 @@ func (p *parsedQuery) marker(names func(expansion) []string, languages []languag
 			prefix, typed = w.text, markedWord{word: i, weight: words.Completion * float64(w.trust*w.idf), whole: parts}
 		}
 	}
+	katakana := strings.FieldsFunc(p.text, func(r rune) bool { return !isKatakana(r) })
 	wanted := &words.Beginnings{} // stems begin as their words do
 	for name := range marked {
 		wanted.Add(name)
@@ -109,11 +111,40 @@ func (p *parsedQuery) marker(names func(expansion) []string, languages []languag
 		})
 		for _, f := range found {
 			if !slices.ContainsFunc(f.whole, func(name string) bool { return identifiers[name] }) {
-				start, end := at(f.start, f.end)
-				spans = append(spans, retrieval.Span{Start: start, End: end, Word: f.word, Weight: f.weight})
+				spans = append(spans, retrieval.Span{Start: f.start, End: f.end, Word: f.word, Weight: f.weight})
 			}
 		}
 		slices.SortFunc(spans, func(a, b retrieval.Span) int { return a.Start - b.Start })
+		spans = withoutFragments(spans, text, katakana)
+		for i := range spans {
+			spans[i].Start, spans[i].End = at(spans[i].Start, spans[i].End)
+		}
 		return spans
 	}
 }
+
+// withoutFragments removes the spans of pairs of characters that words in
+// katakana happen to have in common: those that begin or end within one, unless
+// they have a whole one of the query.
+func withoutFragments(spans []retrieval.Span, text string, whole []string) []retrieval.Span {
+	kept := spans[:0]
+	for i := 0; i < len(spans); {
+		first, start, end := i, spans[i].Start, spans[i].End
+		for i++; i < len(spans) && spans[i].Start <= end; i++ {
+			end = max(end, spans[i].End)
+		}
+		if !withinKatakana(text, start) && !withinKatakana(text, end) ||
+			slices.ContainsFunc(whole, func(w string) bool { return strings.Contains(text[start:end], w) }) {
+			kept = append(kept, spans[first:i]...)
+		}
+	}
+	return kept
+}
+
+func withinKatakana(text string, at int) bool {
+	before, _ := utf8.DecodeLastRuneInString(text[:at])
+	after, _ := utf8.DecodeRuneInString(text[at:])
+	return isKatakana(before) && isKatakana(after)
+}
+
+func isKatakana(r rune) bool { return r == 'ー' || unicode.Is(unicode.Katakana, r) }

@@ -59,6 +59,23 @@ func TestMarkFindsTheWordsThatASearchFinds(t *testing.T) {
 	}
 }
 
+func TestMarkLeavesOutFragmentsOfKatakana(t *testing.T) {
+	x := opened(t, Options{}, page("a", "マインスイーパ", "x", "マインスイーパで遊ぶ"), page("b", "パッケージ", "x", "パッケージのインストールや削除、メインのバージョン、プリンタとプロキシ"))
+	for query, want := range map[string][2]string{
+		"マインスイーパ ": {"インストールとマインスイーパ", "インストールと[マインスイーパ]"},
+		"パッケージ ":   {"パッケージのバージョン", "[パッケージ]のバージョン"},
+		"プリンタ":     {"プリンターのインターフェイス", "[プリンタ]ーのインターフェイス"},
+		"プリンター ":   {"プリンタのインターフェイス", "[プリンタ]のインターフェイス"},
+		"ﾌﾟﾘﾝﾀ ":   {"ｲﾝﾀｰﾌｪｲｽとﾌﾟﾘﾝﾀ", "ｲﾝﾀｰﾌｪｲｽと[ﾌﾟﾘﾝﾀ]"},
+		"プロキシ ":    {"リバースプロキシ設定", "リバース[プロキシ]設定"},
+		"削除":       {"パッケージの削除", "パッケージの[削除]"},
+	} {
+		if got := marked(want[0], x.Mark(retrieval.Query{Text: query})); got != want[1] {
+			t.Errorf("%q: %s, want %s", query, got, want[1])
+		}
+	}
+}
+
 func TestMarkKnowsOnlyThePagesOfAQuery(t *testing.T) {
 	x := opened(t, Options{}, page("open", "Open", "Text", "The word certificate."), page("locked", "Locked", "Text", "The word certificated and certifier."))
 	only := &retrieval.PageSet{Has: func(p string) bool { return p == "open" }}
