@@ -49,7 +49,7 @@ func TestBadConfigurationsSayFileLineAndWhatToWrite(t *testing.T) {
 func TestANamedSiteThatIsNotThereIsAnError(t *testing.T) {
 	root := caddytest.AcmeFolder(t)
 	for name, c := range map[string]struct{ docs, site, says string }{
-		"in a directive": {"site acme {\n\troot " + root + "\n}", "search acmee", "a route of localhost names the site acmee, which is not defined; defined are: acme"},
+		"in a directive": {"site acme {\n\troot " + root + "\n}", "search acmee", "a route of localhost names the site acmee, which is not defined; the defined sites are: acme"},
 		"in a key":       {"site acme {\n\troot " + root + "\n}\nkey svc_dsc_0123456789abcdef {\n\tsites akme\n}", "search acme", "key 1 names the site akme, which is not defined"},
 	} {
 		t.Run(name, func(t *testing.T) {

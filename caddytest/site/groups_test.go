@@ -217,9 +217,9 @@ func TestAGroupAnswersWithoutASiteThatCantBeRead(t *testing.T) {
 func TestGroupsThatCantBe(t *testing.T) {
 	root := caddytest.AcmeFolder(t)
 	for _, c := range []struct{ docs, want string }{
-		{"group all {\nsites acme none\n}", "group all: there is no site none; defined are: acme"},
-		{"group all {\nsites x-*\n}", "group all: there is no site x-*; defined are: acme"},
-		{"group all {\norganization other\n}", "group all: no site has organization other; defined are: acme"},
+		{"group all {\nsites acme none\n}", "group all: there is no site none; the defined sites are: acme"},
+		{"group all {\nsites x-*\n}", "group all: there is no site x-*; the defined sites are: acme"},
+		{"group all {\norganization other\n}", "group all: no site has organization other; the defined sites are: acme"},
 		{"group all {\nsites acme\n}\ngroup more {\nsites all\n}", "group more: all is itself a group; a group can only contain sites"},
 		{"group acme {\nsites acme\n}", "site acme is defined twice"},
 		{"group all", "group all has no sites: write sites <site>..."},

@@ -83,7 +83,7 @@ func TestThePageWithoutJavaScript(t *testing.T) {
 	}{
 		"no question":       {"/v1/ask/acme", `name="q" value=""`},
 		"nothing found":     {"/v1/ask/acme?q=xyzzyplugh", "Nothing found"},
-		"too long":          {"/v1/ask/acme?q=" + strings.Repeat("a", 1001), "it may have 1000 characters"},
+		"too long":          {"/v1/ask/acme?q=" + strings.Repeat("a", 1001), "the maximum is 1000 characters"},
 		"an offset of none": {"/v1/ask/acme?q=widget&offset=-7", "rel=\"next\""},
 	} {
 		if r := getWith(s, c.path, nil); r.Status != 200 || !strings.Contains(string(r.Body), c.want) {

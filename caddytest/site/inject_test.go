@@ -380,7 +380,7 @@ func TestPoliciesDecideAboutTheTag(t *testing.T) {
 		}
 		said := false
 		for _, c := range (admin.API{App: loaded.(*app.App)}).Doctor(t.Context()) {
-			said = said || c.What == "site acme widget" && !c.OK && strings.Contains(c.Found, "the Content-Security-Policy of / refuses it")
+			said = said || c.What == "site acme widget" && !c.OK && strings.Contains(c.Found, "the Content-Security-Policy of / blocks the widget")
 		}
 		if said == want {
 			t.Errorf("%q: doctor names the page: %v", policy, said)
