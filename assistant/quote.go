@@ -165,7 +165,7 @@ func rate(cs []*candidate, f *finder) map[string]float64 {
 	for _, c := range cs {
 		s := &c.document.Sections[c.section]
 		own, above := f.in(s.Heading), f.in(strings.Join(s.Path, " "))
-		if c.section == 0 {
+		if c.section == 0 && s.Level < 2 {
 			if title := f.in(c.document.Title); len(title) == len(f.asked) {
 				own = title // the page itself is asked for
 			}

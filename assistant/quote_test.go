@@ -116,10 +116,17 @@ func TestAPageThatIsAskedForIsQuotedFromItsBeginning(t *testing.T) {
 			{Anchor: "security", Heading: "Baggage security considerations", Level: 2, Text: "Baggage is in the headers of requests to others."},
 			{Anchor: "limits", Heading: "Baggage limits", Level: 2, Text: "A request has at most 64 entries."},
 		},
+	}, {
+		Page: "gears", URL: "https://docs.acme.com/gears", Title: "Gears", Language: "en",
+		Sections: []retrieval.Section{
+			{Anchor: "noises", Heading: "Noises", Level: 2, Text: "Gears make noises."},
+			{Anchor: "turning", Heading: "How gears turn", Level: 2, Text: "Gears turn to the left."},
+		},
 	}}}
 	for question, want := range map[string]string{
 		"What is baggage?":                 "**[Baggage](https://docs.acme.com/baggage)**",
 		"What are the limits of baggage?":  "**[Baggage › Baggage limits]",
+		"gears":                            "**[Gears › How gears turn]", // nothing stands above its headings
 		"Is the security of baggage good?": "**[Baggage › Baggage security considerations]",
 	} {
 		a := acme(nil)
