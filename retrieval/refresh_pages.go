@@ -347,12 +347,17 @@ func (r *Refresher) setProblems(problems []Problem) int {
 		if !known {
 			since = time.Now()
 			if len(found) < maxProblems {
-				r.log.Warn("a page has a problem", "page", p.File, "reason", p.Reason)
+				if p.Do == "" {
+					r.log.Warn("a page has a problem", "page", p.File, "reason", p.Reason)
+				} else {
+					r.log.Warn("pages are missing or outdated", "of", p.File, "reason", p.Reason, "do", p.Do)
+				}
 			}
 		}
 		if _, twice := found[p]; !twice {
 			found[p] = since
-			list = append(list, Problem{File: p.File, Reason: p.Reason, Since: since})
+			p.Since = since
+			list = append(list, p)
 		}
 	}
 	r.problems = found

@@ -40,9 +40,12 @@ type Content struct {
 
 // Problem is why a page is missing or outdated in the index.
 type Problem struct {
-	File   string    `json:"file"`
-	Reason string    `json:"reason"`
-	Since  time.Time `json:"since"`
+	File   string `json:"file"`
+	Reason string `json:"reason"`
+	// Do is what to do, if File is not a page to fix but something else, such as a
+	// site of a group.
+	Do    string    `json:"do,omitempty"`
+	Since time.Time `json:"since"`
 }
 
 // Source provides pages of a site, such as those of a folder or a sitemap.

@@ -207,8 +207,12 @@ func TestAGroupAnswersWithoutASiteThatCantBeRead(t *testing.T) {
 	if got := groupFinds(s, "kerosene"); got != "blog/launch" {
 		t.Errorf("got %s", got)
 	}
-	if p := caddytest.App(t).Site("acme").Index.Refresher.Status().Problems; len(p) != 1 || p[0].File != "docs" || !strings.Contains(p[0].Reason, "create the folder") {
+	if p := caddytest.App(t).Site("acme").Index.Refresher.Status().Problems; len(p) != 1 || p[0].File != "docs" || !strings.Contains(p[0].Do, "create the folder") {
 		t.Errorf("the status of the group has the problems %+v", p)
+	}
+	checked := fmt.Sprintf("%+v", caddytest.App(t).Doctor(t.Context()))
+	if !strings.Contains(checked, "{What:site acme docs OK:false Found:the site has no pages yet Do:create the folder ") || strings.Contains(checked, "fix the page") {
+		t.Errorf("doctor says %s", checked)
 	}
 	caddytest.Write(t, docs, docsPages)
 	groupReady(t, s)

@@ -147,6 +147,10 @@ func (a API) checkSite(ctx context.Context, r *site.Site, c *checks) {
 			"add 'self' to script-src and connect-src of that policy (and remove 'strict-dynamic'), or put a tag with its nonce into the pages; see the manual's page Widget")
 	}
 	for _, p := range st.Problems {
+		if p.Do != "" { // no page
+			c.add(name+" "+p.File, errors.New(p.Reason), "", p.Do)
+			continue
+		}
 		do := "fix the page; until then, search leaves it out"
 		if strings.HasPrefix(p.Reason, "permission denied") { // a page or a folder
 			do = "make it readable for the user that runs Caddy; until then, search leaves it out"

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 func indexCommand(t *target) *cobra.Command {
@@ -85,7 +86,7 @@ func printReport(t *target, out io.Writer, name string, report retrieval.Report)
 		fmt.Fprintf(out, "%s: restored: %s\n", name, what)
 	}
 	if report.Problems > 0 {
-		fmt.Fprintf(out, "%s: %d pages could not be read; caddy docs doctor names them\n", name, report.Problems)
+		fmt.Fprintf(out, "%s: %s; caddy docs doctor says what to do\n", name, short.Count(report.Problems, "problem"))
 	}
 	if report.Held != "" {
 		return fmt.Errorf("%s: held back: %s", name, report.Held)

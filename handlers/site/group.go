@@ -46,13 +46,14 @@ func (g *groupSource) Watch(ctx context.Context, changed func()) error {
 	type state struct { // of a site
 		index      *Index
 		generation uint64
+		looked     bool
 	}
 	var seen, last []state
 	since := time.Now()
 	for {
 		var now []state
 		for _, r := range g.sites() {
-			now = append(now, state{r.Index, r.Index.Refresher.Generation()})
+			now = append(now, state{r.Index, r.Index.Refresher.Generation(), r.Index.hasLooked()})
 		}
 		switch {
 		case slices.Equal(now, seen):
@@ -90,11 +91,8 @@ func (g *groupSource) Snapshot(ctx context.Context) (*retrieval.Snapshot, error)
 		case <-r.Index.Looked:
 		case <-wait.Done():
 		}
-		looked := true
-		select {
-		case <-r.Index.Looked:
-		default:
-			looked = false
+		looked := r.Index.hasLooked()
+		if !looked {
 			unread++
 		}
 		release, open := r.Acquire()
@@ -105,9 +103,9 @@ func (g *groupSource) Snapshot(ctx context.Context) (*retrieval.Snapshot, error)
 		switch st := r.Index.Refresher.Status(); {
 		case !looked:
 		case !st.Ready:
-			s.Problems = append(s.Problems, retrieval.Problem{File: r.Name, Reason: "the site has no pages yet: " + r.Remedy(st)})
+			s.Problems = append(s.Problems, retrieval.Problem{File: r.Name, Reason: "the site has no pages yet", Do: r.Remedy(st)})
 		case st.Error != "":
-			s.Problems = append(s.Problems, retrieval.Problem{File: r.Name, Reason: "searching the site's last good pages: " + st.Error})
+			s.Problems = append(s.Problems, retrieval.Problem{File: r.Name, Reason: "searching the site's last good pages: " + st.Error, Do: r.Remedy(st)})
 		}
 		for _, d := range r.Index.Documents() {
 			file := r.Name + "/" + d.File
@@ -118,7 +116,7 @@ func (g *groupSource) Snapshot(ctx context.Context) (*retrieval.Snapshot, error)
 		}
 	}
 	if unread > 0 {
-		s.Problems = append(s.Problems, retrieval.Problem{File: "sites", Reason: fmt.Sprintf("%d of %d sites are still being read; they will join the group", unread, len(sites))})
+		s.Problems = append(s.Problems, retrieval.Problem{File: "sites", Reason: fmt.Sprintf("%d of %d sites are still being read", unread, len(sites)), Do: "wait; they will join the group"})
 	}
 	slices.SortFunc(s.Files, func(a, b retrieval.File) int { return strings.Compare(a.Path, b.Path) })
 	if err := ctx.Err(); err != nil {

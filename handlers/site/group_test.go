@@ -43,3 +43,38 @@ func TestAGroupWaitsForChangesToEndButNotForEver(t *testing.T) {
 		}
 	})
 }
+
+// What is still being read is no page to fix.
+func TestAGroupSaysThatItsSitesAreBeingRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := &Site{Name: "slow", Index: &Index{Looked: make(chan struct{})}}
+		g := &groupSource{members: new(Newest[func() []*Site])}
+		g.members.Use(func() []*Site { return []*Site{slow} })
+		s, err := g.Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := retrieval.Problem{File: "sites", Reason: "1 of 1 sites are still being read", Do: "wait; they will join the group"}
+		if len(s.Problems) != 1 || s.Problems[0] != want {
+			t.Errorf("got %+v, want %+v", s.Problems, want)
+		}
+	})
+}
+
+// A site that could not be read has no new pages, but is no longer being read.
+func TestAGroupLooksAgainAfterTheFirstLookOfASite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := &Site{Name: "slow", Index: &Index{Looked: make(chan struct{}), Refresher: new(retrieval.Sources)}}
+		g := &groupSource{members: new(Newest[func() []*Site])}
+		g.members.Use(func() []*Site { return []*Site{slow} })
+		changed := make(chan struct{})
+		go g.Watch(t.Context(), func() { changed <- struct{}{} })
+		<-changed // the site is there
+		close(slow.Index.Looked)
+		select {
+		case <-changed:
+		case <-time.After(time.Minute):
+			t.Error("the group has not looked again")
+		}
+	})
+}

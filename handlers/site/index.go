@@ -274,6 +274,16 @@ func (c *Index) Loads(d *retrieval.Document) (paths []string, data []byte) {
 	return paths, data
 }
 
+// hasLooked reports whether the first refresh has ended.
+func (c *Index) hasLooked() bool {
+	select {
+	case <-c.Looked:
+		return true
+	default:
+		return false
+	}
+}
+
 // acquire holds the index unless it is closed.
 func (c *Index) acquire() bool {
 	for {

@@ -252,8 +252,8 @@ func problemsOf(st *admin.Status, of *admin.SiteStatus) (problems []dashboard.Pr
 	case of.Index.Ready && of.Index.Pages == 0:
 		add(false, "The site has no pages.", "Write pages, or check include and exclude.")
 	}
-	if n := of.Index.ProblemCount; n > 0 {
-		add(false, fmt.Sprintf("%d of the pages can't be read.", n), "The page Content lists them.")
+	if of.Index.ProblemCount > 0 {
+		add(false, "Some pages are missing or outdated.", "The page Content says why.")
 	}
 	if of.Pages != nil && of.Pages.NotServed > 0 {
 		add(false, fmt.Sprintf("%d pages are in the index, but their URLs are not served.", of.Pages.NotServed), "The page Content lists them. Serve them, or exclude them.")
