@@ -48,6 +48,7 @@ func content(q *request) error {
 		Sources     []retrieval.SourceStatus // of a site with several
 		More        int                      // of Problems
 		Links       []brokenLink
+		LinkCount   int
 		MoreLinks   int
 	}{
 		Ready: err == nil, States: map[string]int{}, State: query.Get("state"), Find: strings.TrimSpace(query.Get("find")),
@@ -69,7 +70,7 @@ func content(q *request) error {
 	}
 	data.Total = len(list)
 	data.Links = q.brokenLinks(found)
-	data.MoreLinks = len(data.Links) - linksShown
+	data.LinkCount, data.MoreLinks = len(data.Links), len(data.Links)-linksShown
 	data.Links = data.Links[:min(len(data.Links), linksShown)]
 	return table[Page]{
 		columns: "url title state why sections language version",

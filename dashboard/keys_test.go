@@ -138,6 +138,9 @@ func TestLinksOfLockedPagesAreForAdministrators(t *testing.T) {
 		if got := strings.Count(body, "codename"); got != sees {
 			t.Errorf("%s sees %d links of locked pages", name, got)
 		}
+		if want := map[bool]string{true: "4 links lead nowhere</h2></summary>", false: "1 link leads nowhere</h2></summary>"}[sees > 0]; !strings.Contains(body, want) {
+			t.Errorf("%s doesn't see %q", name, want)
+		}
 		if !strings.Contains(body, "index.html:7") || !strings.Contains(body, "/instal") {
 			t.Errorf("%s doesn't see the broken link of the public page", name)
 		}
