@@ -236,6 +236,18 @@ func testConversations(t *testing.T, s *suite) {
 		b.until(`$$('tbody tr').length > 5`)
 		if scripts {
 			b.check("conversations")
+			// Beside a long question, the words of the other columns stay whole.
+			b.is(`(() => {
+				$('tbody th bdi').textContent = 'How do I rename a column? '.repeat(10)
+				const [page, source] = [$('td.mid'), $('td.mid + td')]
+				page.textContent = 'rename_all_columns'
+				source.textContent = 'command'
+				return [page, source].every(cell => {
+					const words = document.createRange()
+					words.selectNodeContents(cell)
+					return words.getClientRects().length === 1
+				})
+			})()`)
 		}
 		b.fill("form[role=search] button", "[name=text]", word)
 		b.until(`$$('tbody tr').length === 1 && text('tbody').includes(` + quote(question) + `)`)
