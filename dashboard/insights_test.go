@@ -494,6 +494,20 @@ type manySites struct {
 
 func (s *manySites) Sites() []Site { return slices.Clone(s.sites) }
 
+// Without a model, "Answered 0 %" says nothing about the pages.
+func TestTheNumbersSayThatNoModelAnswers(t *testing.T) {
+	s := &manySites{twoOrganizations: twoOrganizations{store: recorded(t)}}
+	for _, model := range []string{"", "a-model"} {
+		s.sites = []Site{{Name: "acme-docs", Organization: "acme", Model: model}}
+		for _, page := range []string{"/acme/acme-docs", "/acme/acme-docs/unanswered"} {
+			w := ask(t, newDashboard(s), http.MethodGet, page, visitors["a member"])
+			if got := strings.Contains(w.Body.String(), "No model writes answers"); w.Code != http.StatusOK || got != (model == "") {
+				t.Errorf("%s with the model %q is %d:\n%s", page, model, w.Code, w.Body)
+			}
+		}
+	}
+}
+
 // Of a thousand sites, the first page has those that need someone, and each
 // visitor sees their own.
 func TestTheFirstPageBeginsWithWhatNeedsSomeone(t *testing.T) {

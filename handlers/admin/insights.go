@@ -33,6 +33,9 @@ type Report struct {
 	Feedback        []insights.Feedback    `json:"feedback"`
 	Missing         []insights.MissingPage `json:"missing"`
 	Slowest         []insights.Turn        `json:"slowest"`
+	// Quotes is set where no model writes answers: they quote the pages, and most
+	// count as answered partly.
+	Quotes bool `json:"quotes,omitempty"`
 	// Status is that of the recorder; nil for a server that does not run.
 	Status *insights.RecorderStatus `json:"status,omitempty"`
 }
@@ -88,6 +91,7 @@ func (a API) report(ctx context.Context, name string, q url.Values) (*Report, er
 	if recorder := a.Recorded().Recorder; recorder != nil {
 		st := recorder.Status()
 		r.Status = &st
+		r.Quotes = a.Model() == nil
 	}
 	return r, nil
 }

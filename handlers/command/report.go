@@ -27,6 +27,9 @@ func writeReport(w io.Writer, r *admin.Report) {
 		fmt.Fprintf(w, "| first token, p50 / p95 | %s / %s | |\n", lasted(t.P50), lasted(t.P95))
 	}
 
+	if r.Quotes && o.Replies > 0 {
+		fmt.Fprintln(w, "\nWithout a model, answers quote the pages, and most count as answered partly, also those that help.")
+	}
 	section(w, "Pages to write", r.UnansweredPages, func(p insights.GapPage) string {
 		line := fmt.Sprintf("%s: %d unanswered", md(cmp.Or(p.Page, "(no page is close)")), p.Asked)
 		if len(p.Wordings) > 0 {
