@@ -21,6 +21,7 @@ import (
 type mdCase struct {
 	Name, Markdown string
 	Code, Links    []string
+	Text           string // what is shown, if not empty
 	// Except says why one of them decides otherwise.
 	Except map[string]string
 }
@@ -42,6 +43,22 @@ func of(code, links []string) decided {
 	}
 	slices.Sort(links)
 	return decided{strings.Join(lines, "\n"), strings.Join(slices.Compact(links), " ")}
+}
+
+// textOf returns the text of HTML.
+func textOf(t *testing.T, source string) string {
+	t.Helper()
+	root, err := html.Parse(strings.NewReader(source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for n := range root.Descendants() {
+		if n.Type == html.TextNode {
+			text.WriteString(n.Data)
+		}
+	}
+	return text.String()
 }
 
 // read returns what HTML marks as code and as links.
@@ -137,6 +154,9 @@ func testMarkdown(t *testing.T, s *stand) {
 			case d == want && excepted:
 				t.Errorf("%s: %s decides as the others, so %q is wrong", c.Name, name, why)
 			}
+		}
+		if got := textOf(t, shown[i][0]); c.Text != "" && got != c.Text {
+			t.Errorf("%s: the text is %q, not %q", c.Name, got, c.Text)
 		}
 		if streamed := read(t, shown[i][1]); streamed != got["widget"] {
 			t.Errorf("%s: shown as it grows, %q and %q; whole, %q and %q", c.Name, streamed.code, streamed.links, got["widget"].code, got["widget"].links)

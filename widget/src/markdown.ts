@@ -153,7 +153,7 @@ const inline = <E extends HTMLElement>(parent: E, text: string, linked = false):
       if (close < 0) continue
       node = h('code', {}, text.slice(end, close).replaceAll('\n', ' ').replace(/^ (.*[^ ].*) $/s, '$1'))
       end = close + t.length
-    } else if (t.endsWith('[')) {
+    } else if (/^!?\[/.test(t)) {
       const link = readLink(text, end - 1)
       if (!link) continue
       node = inline(linked || t[1] ? h('span') : anchor(plain(link.href)), link.label, true)
