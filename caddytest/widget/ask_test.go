@@ -253,6 +253,10 @@ func testAsk(t *testing.T, s *stand) {
 		b.until(`$('dialog.panel')?.open && $$('.turn').length === 2`)
 		b.history(-1)
 		b.until(`location.pathname === '/install' && $('dialog.panel')?.open && $$('.turn').length === 2`)
+		// The keyboard stays in the page, until the reader goes to the panel.
+		b.key(" ")
+		b.is(`document.activeElement === document.body && !root().activeElement && $('.ask textarea').value === ''`)
+		b.open()
 		b.key(kb.Escape)
 		b.until(`!$('dialog').open`)
 		b.visit("/", "")

@@ -45,7 +45,7 @@ const room = () => {
   scrollBy({ top: top() - before, behavior: 'instant' })
 }
 
-const [head] = dialog.children
+const [head, field] = dialog.children as Iterable<any>
 dialog.ariaLabel = config.title ?? s[T.search]
 put(head, modes, tools, press(s[T.close], icons.close, close))
 dialog.append(search.list, ask.view)
@@ -66,13 +66,14 @@ dialog.onclose = () => {
 // A phone's keyboard covers the page and leaves its height as it is.
 visualViewport!.addEventListener('resize', ({ target: v }: any) => dialog.style.setProperty('--height', v.height * v.scale + 'px'))
 
-/** show opens the dialog and shows one of its views. */
-export const show = (wanted: Mode) => {
+/** show opens the dialog and shows one of its views. On a page that a panel
+ * comes along to, the focus stays where it is. */
+export const show = (wanted: Mode, along?: boolean) => {
   mode = has(wanted) ? wanted : wanted === 'ask' ? 'search' : 'ask'
   const asks = mode === 'ask'
   unmark()
   say('')
-  search.view.hidden = search.list.hidden = asks
+  field.hidden = search.list.hidden = asks
   ask.view.hidden = tools.hidden = !asks
   for (const b of modes) b.ariaPressed = b.part.contains(mode + '-mode') as any
   if (!(shown && dialog.open)) {
@@ -80,7 +81,8 @@ export const show = (wanted: Mode) => {
     ask.opened(typed ? selected : getSelection() + '')
     dialog.className = dialog.part.value = 'dialog' + (panel ? ' panel' : '')
     if (panel) {
-      dialog.show()
+      if (along) dialog.open = true
+      else dialog.show() // takes the focus
       room()
     } else if (!dialog.open) dialog.showModal()
     authorize().catch(() => 0)
@@ -89,7 +91,7 @@ export const show = (wanted: Mode) => {
   if (asks) {
     search.report()
     if (typed) ask.fillIn(search.input.value)
-    ask.focus()
+    along || ask.focus()
   } else search.focus(typed)
   typed = false
 }
@@ -122,5 +124,5 @@ if (linked) {
   show(question ? 'ask' : 'search')
   ask.fillIn(question)
   if (query) search.hint(query)
-} else if (panel) show('ask')
+} else if (panel) show('ask', true)
 if (/page_/.test(config.features!)) chunk(__DOCS_PAGE__).then(m => m.default([CONTEXT, s, mainOf, has, tab, feedback]))
