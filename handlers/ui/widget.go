@@ -150,9 +150,14 @@ func readStrings(file string) (texts map[string]string, err error) {
 var (
 	// cssColor is a color by name, in hexadecimal digits or as a function.
 	cssColor = regexp.MustCompile(`^(#[0-9A-Fa-f]{3,8}|[A-Za-z]+|[a-z-]+\([-+.,%/ 0-9A-Za-z]+\))$`)
-	// cssSelector has no character that could end the attribute or script that
-	// it is in.
-	cssSelector = regexp.MustCompile(`^[^{}<>;@\\]{1,200}$`)
+	// cssQuoted is what a selector has in quotes or after a backslash.
+	cssQuoted = regexp.MustCompile(`\\.|"([^"\\]|\\.)*"|'([^'\\]|\\.)*'`)
+	// cssBrackets is the innermost pair of brackets.
+	cssBrackets = regexp.MustCompile(`\([^\\"'()[\]{}<;]+\)|\[[^\\"'()[\]{}<;]+\]`)
+	// cssSelector is a list of selectors, with a class for each pair of brackets.
+	cssSelector = regexp.MustCompile(strings.ReplaceAll(`^P(\s*[\s,>+~]\s*P)*$`, "P", `([*]|(#|\.|::?)?-{0,2}[\pL_][-\w\pL]*)+`))
+	// corner is what isn't an element, but a place for the button that there isn't.
+	corner = regexp.MustCompile(`^((top|bottom|left|right|center)[-\w]*|off)$`)
 	// theme is auto, light, dark or an attribute.
 	theme    = regexp.MustCompile(`^(|auto|light|dark|\[[A-Za-z_:][-\w:.]*([~|^$*]?=("[^"<>]*"|'[^'<>]*'|[-\w]+))?\]|\.[-\w]+)$`)
 	shortcut = regexp.MustCompile(`^((mod|ctrl|alt|shift|meta)\+)*\S$`)
@@ -164,12 +169,8 @@ func (wd *Widget) Validate() error {
 	if wd.Inject && len(wd.Sites) > 1 {
 		c.Fail("inject", "takes at most one site, the one whose box the pages get; %d are named", len(wd.Sites))
 	}
-	if p := wd.Position; strings.ContainsAny(p, "#.[ ") {
-		if !cssSelector.MatchString(p) {
-			c.Fail("position", "%q must be bottom-right, bottom-left, none, or a CSS selector like #search", p)
-		}
-	} else {
-		c.OneOf("position", p, "bottom-right", "bottom-left", "none", "a CSS selector like #search")
+	if corner.MatchString(wd.Position) || wd.Position != "" && !isSelector(wd.Position) {
+		c.OneOf("position", wd.Position, "bottom-right", "bottom-left", "none", "a CSS selector like #search")
 	}
 	c.OneOf("replace", wd.Replace, "on", "off")
 	if a := wd.Accent; a != "" && (len(a) > 100 || !cssColor.MatchString(a)) {
@@ -202,6 +203,19 @@ func (wd *Widget) Validate() error {
 	c.Questions("starters", wd.Starters, maxStarters)
 	c.OneOf("events", wd.Events, "plain", "text")
 	return c.Err()
+}
+
+// isSelector reports whether a text looks like a CSS selector of at most 200
+// bytes: its quotes and brackets are closed. The names in it are not looked up.
+func isSelector(s string) bool {
+	if len(s) > 200 {
+		return false
+	}
+	s = cssQuoted.ReplaceAllString(s, "x")
+	for cssBrackets.MatchString(s) {
+		s = cssBrackets.ReplaceAllString(s, ".x")
+	}
+	return cssSelector.MatchString(s)
 }
 
 func (wd *Widget) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {

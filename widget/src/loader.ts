@@ -19,9 +19,9 @@ const script = document.currentScript as HTMLScriptElement
 // A router or a second tag may run the script again.
 if (!window.Docs) {
   const config: Config = { ...__DOCS_CONFIG__, ...script.dataset }
+  const page = document.documentElement
   const { accent = '', position, replace, shortcut = 'mod+k', site, strings, theme = 'auto' } = config
   const base = script.src.split('/v1/widget/')[0]
-  const page = document.documentElement
   const language = (page.lang || navigator.language).slice(0, 2).toLowerCase()
   const own = strings?.[language]
   const name = own?.[T.search] ?? 'Search'
@@ -72,11 +72,15 @@ if (!window.Docs) {
   h('div.search', {}, h('label.field', {}, icon(lens), input)), status)
 
   const shortcuts = shortcut.toLowerCase().replaceAll('mod', /Mac|iP/.test(navigator.platform) ? 'meta' : 'ctrl').split(/[\s,]+/).map(keys => keys.split(/\+(?=.)/))
-  let openers = position && !/^(bottom-|none)/.test(position) ? position : ''
+  let openers = ''
+  try {
+    page.matches(position!)
+    openers = position!.replace(/^(bottom-|none).*/, '')
+  } catch { /* not given, or not a selector: each click would throw */ }
   const button = h(`button.button.${openers ? '' : position}`, {
     onclick: () => open(), onpointerenter: load,
   }, icon(lens), h('span', {}, own?.open ?? name))
-  put(root, position !== 'none' && button, dialog)
+  put(root, button, dialog)
   // Keys in the box are none of the site's shortcuts.
   root.addEventListener('keydown', e => e.stopPropagation())
 
