@@ -122,6 +122,34 @@ func testSearch(t *testing.T, s *stand) {
 		}
 		b.calm()
 	})
+	t.Run("Results that may lack pages are searched again, and none is chosen before", func(t *testing.T) {
+		b := newTab(t, s)
+		b.visit("/", "")
+		js[bool](b, `addEventListener('click', e => { if (e.composedPath()[0].pathname) { globalThis.clicked = e.composedPath()[0].hash; e.preventDefault() } }), true`)
+		b.open()
+		js[bool](b, `{
+			const own = window.fetch
+			globalThis.searches = 0
+			window.fetch = async (u, o) => {
+				const response = await own(u, o)
+				if (!String(u).includes('/v1/search/') || searches++ % 2) return response
+				const [first] = await response.json()
+				return new Response(JSON.stringify([first]), { headers: { 'X-Results-Incomplete': 'true', 'X-Total-Count': '1' } })
+			}
+		}; true`)
+		b.write("installer")
+		b.until(`$$('.result').length === 1 && text('.status') === 'Searching “installer” …'`)
+		b.is(`!$('[aria-selected=true]')`)
+		b.until(`$$('.result').length > 1 && $('[aria-selected=true]') === $('.result') && text('.status').startsWith('Results')`)
+		b.is(`searches === 2`)
+		// Enter does not wait.
+		js[bool](b, `$('.search .input').value = '', true`)
+		b.write("administrator")
+		b.enter()
+		b.until(`globalThis.clicked === '#linux'`)
+		b.is(`searches === 4`)
+		b.calm()
+	})
 	t.Run("A search that is overtaken is given up", func(t *testing.T) {
 		b := newTab(t, s)
 		b.visit("/", "")

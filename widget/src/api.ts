@@ -19,13 +19,13 @@ export const post = async (path: string, body?: object, init?: RequestInit, agai
       'Accept-Language': document.documentElement.lang || navigator.languages + '',
     },
   })
-  const { ok, status, headers } = response
-  if (ok) return response
+  const { status } = response
+  if (response.ok) return response
   if (again && status === 401) {
     token = undefined
     return post(path, body, init, false)
   }
-  throw { ...await response.json().catch(() => 0), status, wait: headers.get('Retry-After') }
+  throw { ...await response.json().catch(() => 0), status, wait: response.headers.get('Retry-After') }
 }
 
 /** authorize gets a token. It is called early, so that the first search need

@@ -26,12 +26,10 @@ let timer: number
 let running: AbortController | undefined
 let typed: object | undefined // what to report when typing has ended
 
-export const view = dialog.querySelector<HTMLElement>('.search')!
-export const input = Object.assign(view.querySelector('input')!, {
+export const input = Object.assign(dialog.querySelector('input')!, {
   role: 'combobox', ariaExpanded: 'false', ariaAutoComplete: 'list', ariaLabel: s[T.search],
   placeholder: config.placeholder ?? s[T.placeholder],
   oninput() {
-    asking.data = fill(s[T.askThis], input.value.trim())
     clearTimeout(timer)
     timer = setTimeout(search, 80)
   },
@@ -47,6 +45,7 @@ export const input = Object.assign(view.querySelector('input')!, {
     // What is still to come is waited for; a question is not asked unseen.
     const stale = query !== found && (active < 0 || (options[active] as HTMLAnchorElement).href)
     if (stale) await search()
+    if (active < 0) await search(0)
     const chosen = options[active] as HTMLAnchorElement | undefined
     if (!chosen || stale && !chosen.href) return
     if (e.ctrlKey || e.metaKey) chosen.target = '_blank'
@@ -63,8 +62,7 @@ const asking = new Text()
  * Enter takes the first of the others, if there is one. */
 const fillList = (parts: Parameters<typeof put>[1][], question?: string) => {
   const asks = question && has('ask')
-  asking.data = fill(s[T.askThis], question!)
-  put(list, asks && action(asking, icons.ask, () => ask(), h('kbd', {}, '⇧↵')), parts)
+  put(list, asks && action(asking, icons.ask, () => ask(), ' ⇧↵'), parts)
   options = [...list.querySelectorAll<HTMLElement>('[role=option]')]
   input.ariaExpanded = !!options[0] as any
   select(Math.min(question ? +!!asks : -1, options.length - 1))
@@ -80,7 +78,7 @@ const select = (i: number) => {
   options[i]?.scrollIntoView({ block: 'nearest' })
 }
 
-const action = (text: string | Text, path: string, click: () => void, ...more: Element[]) => h('div.option', { role: 'option', onclick: click }, icon(path), text, more)
+const action = (text: string | Text, path: string, click: () => void, ...more: string[]) => h('div.option', { role: 'option', onclick: click }, icon(path), text, more)
 
 const group = (label: string | (Node | string | false)[], children: Element[]) => {
   const heading = h('div.page', { role: 'presentation' }, label)
@@ -96,13 +94,12 @@ const start = () => {
   found = ''
   say('')
   const recent: string[] | undefined = kept('recent')
-  const starters = has('ask') && config.starters
   fillList([
     recent && [group(s[T.recent], recent.map(q => action(q, icons.again, () => fillIn(q)))), action(s[T.clear], icons.close, () => {
       kept('recent', '')
       start()
     })],
-    starters && group(s[T.question], starters.map(q => action(q, icons.ask, () => ask(q)))),
+    has('ask') && config.starters && group(s[T.question], config.starters.map(q => action(q, icons.ask, () => ask(q)))),
   ])
 }
 
@@ -111,7 +108,8 @@ export const search = async (offset?: number) => {
   running?.abort()
   const query = input.value.trim()
   if (!query) return start()
-  if (query === found && !offset) return
+  asking.data = fill(s[T.askThis], query)
+  if (query === found && offset == null) return
   const { signal } = running = new AbortController()
   unlink()
   list.ariaBusy = true as any
@@ -125,12 +123,18 @@ export const search = async (offset?: number) => {
     fillList([[...Map.groupBy(items, item => item.path.replace(/#.*/, '')).values()].map(own => {
       const { title, breadcrumbs = [], highlights, site = '' } = own[0].metadata
       // A site among several has a colour by its name.
-      const hue = [...site].reduce((n, c) => (n + c.charCodeAt(0)) * 137 % 360, 0)
+      const hue = [...site].reduce((n, c) => n * 7 + c.charCodeAt(0), 0)
       return group([...breadcrumbs.map((b, i) => b !== title && h('span', { style: !i && hue && `color:oklch(from var(--link) l .15 ${hue})` }, b + ' › ')), ...marked(title, highlights?.title)], own.map(option))
     }), hits > items.length && action(s[T.more], icons.fresh, () => search(items.length))], found)
     if (offset) select(offset + +has('ask'))
     emit('search', { hits }, { query })
     say(fill(s[hits ? T.count : T.none], hits || query))
+    // Pages are still being checked, so the best may be missing.
+    if (offset == null && response.headers.get('X-Results-Incomplete')) {
+      select(-1)
+      say(fill(s[T.searching], query))
+      timer = setTimeout(() => active < 0 && search(0), 2000)
+    }
   } catch (problem) {
     if (signal.aborted) return
     fillList([], query)
