@@ -142,7 +142,17 @@ func testLooks(t *testing.T, s *stand) {
 		b.ask("How do I install Acme?")
 		b.answered()
 		b.is(`getComputedStyle($('.code')).direction === 'ltr'`)
-		b.is(`getComputedStyle($('.question')).direction === 'ltr'`) // English, as it was asked
+		// English, as it was asked: the question mark is at its right end.
+		b.is(`(() => { const r = new Range(), t = $('.question').firstChild; r.setStart(t, t.length - 1); r.setEnd(t, t.length); const mark = r.getBoundingClientRect(); r.setStart(t, 0); return Math.abs(mark.right - r.getBoundingClientRect().right) < 1 })()`)
+		// Each paragraph of the answer runs as it begins; lists and tables as the page does.
+		s.on("which way", reply("Install it:\n\nثبّت الحزمة install الآن.\n\n1. ثبّت.\n\n| ثبّت |\n|---|\n| a |"))
+		b.ask("The installer: which way?")
+		b.answered()
+		b.until(`$$('.turn:last-child .answer p').length === 3`)
+		b.is(`$$('.turn:last-child .answer p').slice(0, 2).map(p => { const r = new Range(); r.selectNodeContents(p); const a = r.getBoundingClientRect(), b = p.getBoundingClientRect(); return [a.left - b.left < 1, b.right - a.right < 1].join() }).join(' ') === 'true,false false,true'`)
+		b.is(`getComputedStyle($('.turn:last-child .answer ol')).direction === 'rtl'`)
+		// The full stop ends the Arabic sentence at its left.
+		b.is(`(() => { const r = new Range(), t = $$('.turn:last-child .answer p')[1].lastChild; r.setStart(t, t.length - 1); r.setEnd(t, t.length); const stop = r.getBoundingClientRect(); r.setStart(t, 0); return Math.abs(stop.left - r.getBoundingClientRect().left) < 1 })()`)
 		b.shoot("rtl")
 		b.calm()
 	})

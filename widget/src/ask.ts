@@ -85,7 +85,7 @@ const submit = () => {
 const add = (turn: Turn) => {
   const body = h('div.answer')
   const end = h('div.end')
-  const e = h('div.turn', { dir: 'auto' }, h('p.question', {}, turn.question), body, end)
+  const e = h('div.turn', {}, h('p.question', {}, turn.question), body, end)
   const show = renderer(body)
   const again = () => send(turn.question, turn)
   const render = (grows?: boolean) => {
@@ -112,6 +112,8 @@ const add = (turn: Turn) => {
   return [e, end, render] as const
 }
 
+const part = (role: string, text: string) => ({ role, parts: [{ type: 'text', text }] })
+
 /** send asks a question. replaced is the turn that it asks again. */
 export const send = async (question: string, replaced?: Turn) => {
   if (running) return
@@ -137,8 +139,7 @@ export const send = async (question: string, replaced?: Turn) => {
     const response = await post('/v2/assistant/{}/message', {
       fp, threadId: thread, currentPath: location.pathname.slice(0, 200), context: about,
       trigger: replaced?.answer && 'regenerate-message',
-      messages: talk.slice(-5).flatMap(t => [['user', t.question], ['assistant', t.answer]])
-        .slice(0, -1).map(([role, text]) => ({ role, parts: [{ type: 'text', text }] })),
+      messages: talk.slice(-5).flatMap(t => [part('user', t.question), part('assistant', t.answer)]).slice(0, -1),
     }, { signal: own.signal })
     await read(response.body!, events => {
       for (const event of events) {
