@@ -356,6 +356,8 @@ const helpers = `
 globalThis.root = () => document.querySelector('html > caddy-docs')?.shadowRoot
 globalThis.$ = s => root()?.querySelector(s)
 globalThis.$$ = s => [...root()?.querySelectorAll(s) ?? []]
+// Those in the page itself.
+globalThis.own = s => [...document.querySelectorAll('body caddy-docs')].map(e => e.shadowRoot.querySelector(s)).find(e => e)
 // Without the marks that isolate the direction of what readers wrote.
 globalThis.text = s => ($(s)?.textContent ?? '').replace(/[\u2068\u2069]/g, '')
 globalThis.seen = s => { const e = $(s); return !!e && e.checkVisibility() }

@@ -505,16 +505,30 @@ func testOpening(t *testing.T, s *stand) {
 	t.Run("A page's vote is asked for at its end", func(t *testing.T) {
 		b := newTab(t, s)
 		b.visit("/config", `{"features":["search","page_feedback"]}`)
-		b.until(`seen('.page-feedback')`)
+		b.until(`own('.page-feedback')?.checkVisibility()`)
 		b.shoot("page-feedback")
-		b.click(".page-feedback .down")
-		b.until(`seen('.why')`)
-		js[bool](b, `$('.why .input').focus(), true`)
+		// It is in the text's flow, covers nothing, and the keyboard reaches it there.
+		b.is(`document.querySelector('main').lastElementChild.nodeName === 'CADDY-DOCS' && getComputedStyle(own('.page-feedback')).position !== 'fixed'`)
+		b.is(`own('.page-feedback').getBoundingClientRect().top >= document.querySelector('main > p:last-of-type').getBoundingClientRect().bottom`)
+		for range 2 {
+			b.key(kb.Tab)
+		}
+		b.until(`own('.down').matches(':focus')`)
+		b.key("\r")
+		b.until(`own('.why')?.checkVisibility()`)
+		js[bool](b, `own('.why .input').focus(), true`)
 		b.write("votes from here")
 		b.key("\r")
 		caddytest.Until(t, "the vote is sent", func() bool {
 			return strings.Contains(strings.Join(s.sent("/v1/feedback/acme"), "\n"), `"path":"/config","rating":"down","reasons":[],"comment":"votes from here"`)
 		})
+		// A router's next page is asked about, below its text; this one no more.
+		js[bool](b, `history.pushState({}, '', '/install'), document.querySelector('main').insertAdjacentElement('beforeend', document.createElement('p')), true`)
+		b.until(`document.querySelector('main').lastElementChild.nodeName === 'CADDY-DOCS' && own('.page-feedback').checkVisibility() && !own('.why').checkVisibility()`)
+		b.visit("/config", `{"features":["search","page_feedback"]}`)
+		b.until(`own('.page-feedback') && !own('.page-feedback').checkVisibility()`)
+		js[bool](b, `Docs.destroy(), true`)
+		b.until(`!document.querySelector('caddy-docs')`)
 		b.calm()
 	})
 }

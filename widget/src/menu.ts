@@ -1,6 +1,6 @@
 // A menu below the heading of the page: copy it, open it in an assistant,
 // connect to its MCP server.
-import { base, config, h, mainOf, put, root, s } from './page'
+import { base, config, h, inPage, mainOf, put, s } from './page'
 
 const here = () => location.origin + location.pathname
 
@@ -39,28 +39,5 @@ export const menu = () => {
   const button = h('button.chip', {}, s[T.use], ' ▾')
   button.popoverTargetElement = box
 
-  const host = document.createElement('caddy-docs')
-  const shadow = host.attachShadow({ mode: 'open' })
-  shadow.adoptedStyleSheets = root.adoptedStyleSheets
-  put(shadow, button, box)
-
-  // The colors are those of the box; a router may replace the heading.
-  const watch = new MutationObserver(() => keep())
-  const keep = () => {
-    if (!window.Docs) { // Docs.destroy
-      watch.disconnect()
-      host.remove()
-      return
-    }
-    host.style.cssText = (root.host as HTMLElement).style.cssText
-    host.isConnected || mainOf().querySelector('h1')?.after(host)
-  }
-  const start = () => {
-    watch.observe(document, { childList: true, subtree: true })
-    watch.observe(root.host, { attributes: true })
-    keep()
-  }
-  // A framework that takes over the page's HTML must find it as it was sent.
-  if (document.readyState === 'complete') start()
-  else addEventListener('load', start)
+  inPage(host => { host.isConnected || mainOf().querySelector('h1')?.after(host) }, button, box)
 }

@@ -7,24 +7,50 @@ import css from './page.css'
 export const [[h, put, , adopt, , root, config, base], s, mainOf, has, tab, feedback] = PAGE
 PAGE_TEXTS.forEach((text, i) => { s[T.helpful + i] ??= text })
 
+/** inPage puts elements into the page, in the colors of the box. place gives
+ * them their place, also after a router has replaced the page. */
+export const inPage = (place: (host: HTMLElement) => void, ...children: Element[]) => {
+  const host = document.createElement('caddy-docs')
+  const shadow = host.attachShadow({ mode: 'open' })
+  shadow.adoptedStyleSheets = root.adoptedStyleSheets
+  put(shadow, children)
+
+  const watch = new MutationObserver(() => keep())
+  const keep = () => {
+    if (!window.Docs) { // Docs.destroy
+      watch.disconnect()
+      host.remove()
+      return
+    }
+    host.style.cssText = (root.host as HTMLElement).style.cssText
+    place(host)
+  }
+  const start = () => {
+    watch.observe(document, { childList: true, subtree: true })
+    watch.observe(root.host, { attributes: true })
+    keep()
+  }
+  // A framework that takes over the page's HTML must find it as it was sent.
+  if (document.readyState === 'complete') start()
+  else addEventListener('load', start)
+}
+
 const pageFeedback = () => {
   const bar = h('div.chip.page-feedback')
   let path = ''
-  const look = () => {
+  inPage(host => {
     const here = location.pathname
-    if (path !== here) {
-      bar.hidden = true
-      put(bar, s[T.helpful], feedback(() => {
-        tab(here, 1)
-        return { path: here }
-      }))
-    }
+    if (path === here && host.isConnected) return
     path = here
-    if (bar.hidden) bar.hidden = innerHeight + scrollY < document.documentElement.scrollHeight - 99 || tab(here)
-  }
-  root.append(bar)
-  addEventListener('scroll', look)
-  look()
+    bar.hidden = tab(here)
+    put(bar, s[T.helpful], feedback(() => {
+      tab(here, 1)
+      return { path: here }
+    }))
+    // Below the text rather than beside it, where main has columns.
+    const text = mainOf().querySelector('article:has(h1)') ?? mainOf()
+    text.append(host)
+  }, bar)
 }
 
 adopt(root, css)
