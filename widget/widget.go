@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,14 +42,25 @@ func Loader(config []byte) []byte {
 	return bytes.Replace(script, []byte(placeholder), object.Bytes(), 1)
 }
 
-// Chunk returns a chunk by its name, and false if there is none. A name's
-// content never changes, so clients may keep it for good.
+// someTexts begins the name of a chunk of texts: the two letters that the loader
+// takes of the page's language.
+var someTexts = regexp.MustCompile("^[a-z]{2}-")
+
+// Chunk returns a chunk by its name, and false if there is none. The texts of
+// a language without a chunk are an empty list. A name's content never changes,
+// so clients may keep it for good.
 func Chunk(name string) (body []byte, ok bool) {
 	if name == loader || strings.ContainsAny(name, `/\`) {
 		return nil, false
 	}
 	body, err := dist.ReadFile("dist/" + name)
-	return body, err == nil
+	if err == nil {
+		return body, true
+	}
+	if someTexts.MatchString(name) {
+		_, err = dist.ReadFile("dist/de" + name[2:])
+	}
+	return []byte("export default[]\n"), err == nil
 }
 
 // labels are the first texts of the languages with a chunk: the word "Search".

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -86,7 +87,15 @@ func TestChunksAreFoundByName(t *testing.T) {
 	if _, ok := Chunk("main-" + string(name)); !ok {
 		t.Errorf("the chunk that the loader names, main-%s, is missing", name)
 	}
-	for _, name := range []string{"", ".", "..", "loader.js", "../widget.go", "main.js", `..\widget.go`} {
+	languages, err := fs.Glob(dist, "dist/de-*.js")
+	if err != nil || len(languages) != 1 {
+		t.Fatal(languages, err)
+	}
+	suffix := strings.TrimPrefix(languages[0], "dist/de")
+	if body, ok := Chunk("nl" + suffix); !ok || string(body) != "export default[]\n" {
+		t.Errorf("a language without texts has %q, %v", body, ok)
+	}
+	for _, name := range []string{"nl-AAAAAAAA.js", "nld" + suffix, "", ".", "..", "loader.js", "../widget.go", "main.js", `..\widget.go`} {
 		if _, ok := Chunk(name); ok {
 			t.Errorf("%q is a chunk", name)
 		}
