@@ -72,7 +72,7 @@ func (s *replica) drift(ctx context.Context, c *content) ([]string, error) {
 	if m.ID != "" && m.Content != c.identity() {
 		// Another Caddy of the same owner has written its pages. If this one
 		// wrote its own again, they would take turns.
-		s.site.warn("another Caddy has written other pages of this site to a Meilisearch server", s.url, errors.New("Caddys that share a storage must all serve the same pages"))
+		s.site.warn("another Caddy has written other pages of this site to a Meilisearch server", s.url, errors.New("all Caddys that share a storage must serve the same pages"))
 		return nil, nil
 	}
 	return s.differences(ctx, c)
