@@ -144,8 +144,11 @@ func bare(p string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(p, path.Ext(p)), "/index")
 }
 
+// location is where a site is: at a URL, or below a path if the URL is not known.
+type location struct{ base *url.URL }
+
 // candidates are the paths that a page may be served at, the likeliest first.
-func (s *Gate) candidates(d *retrieval.Document) []string {
+func (s *location) candidates(d *retrieval.Document) []string {
 	var paths []string
 	add := func(p string) {
 		if p != "" && !slices.Contains(paths, p) {
@@ -194,7 +197,7 @@ func unescape(p string) string {
 func escape(p string) string { return (&url.URL{Path: p}).EscapedPath() }
 
 // root is the path of the site's front page, which ends with a slash.
-func (s *Gate) root() string { return strings.TrimSuffix(s.base.EscapedPath(), "/") + "/" }
+func (s *location) root() string { return strings.TrimSuffix(s.base.EscapedPath(), "/") + "/" }
 
 // fragment is the fragment in the address of one of a page's several documents.
 func fragment(d *retrieval.Document) string {
@@ -206,7 +209,7 @@ func fragment(d *retrieval.Document) string {
 }
 
 // urlAt is the URL of a document whose page is at a path.
-func (s *Gate) urlAt(d *retrieval.Document, p string) string {
+func (s *location) urlAt(d *retrieval.Document, p string) string {
 	u := s.absolute(p)
 	if f := fragment(d); f != "" {
 		u += "#" + (&url.URL{Fragment: f}).EscapedFragment()
@@ -215,7 +218,7 @@ func (s *Gate) urlAt(d *retrieval.Document, p string) string {
 }
 
 // absolute is the URL of a path, in the form of Document.URL.
-func (s *Gate) absolute(p string) string {
+func (s *location) absolute(p string) string {
 	if s.base.Host == "" {
 		return escape(p)
 	}

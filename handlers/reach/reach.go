@@ -73,7 +73,7 @@ type Place struct {
 // Gate is a site as one configuration of this Caddy serves it.
 type Gate struct {
 	Options
-	base    *url.URL  // of the site; only a path if the URL is not known
+	location
 	inside  *inside   // nil: the site is served elsewhere
 	also    []*inside // those of Also
 	states  states
@@ -234,7 +234,7 @@ func New(o Options) (*Gate, error) {
 	if o.URL == "" {
 		base.Path = o.Prefix
 	}
-	s := &Gate{Options: o, base: base, wake: make(chan struct{}, 1)}
+	s := &Gate{Options: o, location: location{base}, wake: make(chan struct{}, 1)}
 	s.running, s.stop = context.WithCancel(context.Background())
 	server, host := o.Server, cmp.Or(o.Host, base.Host, "localhost")
 	if server == nil {
