@@ -107,7 +107,8 @@ func (f *keysFetcher) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		f.keys, f.at = body, time.Now()
 	}
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(f.keys)), Request: r}, nil
+	header := http.Header{"Content-Type": {"application/json"}}
+	return &http.Response{StatusCode: http.StatusOK, Header: header, Body: io.NopCloser(bytes.NewReader(f.keys)), Request: r}, nil
 }
 
 // fetchedKeys keeps the error of a provider whose keys can't be fetched, which

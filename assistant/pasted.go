@@ -29,13 +29,16 @@ const (
 	frame       // of a stack trace
 )
 
-var (
-	frames   = regexp.MustCompile(`^\s*(at [\w$.<>/]+\(|at .+:\d+:\d+\)?$|File ".+", line \d+|\.\.\. \d+ (more|common))`)
-	recorded = regexp.MustCompile(`^\W{0,2}(\d{4}[-/]\d\d|\d\d:\d\d|\w{3} +\d+ \d\d:|(TRACE|DEBUG|INFO|NOTICE|WARN|ERROR|FATAL)\w*\b|(Caused by|[\w.]*(?i:error|exception|panic|fatal|warning)(\[\w+\])?):|Traceback|During handling of the above|The above exception was|#|//|> )`)
-	failures = regexp.MustCompile(`(?i)(error|exception|fatal|panic|failed|failure|denied|refused|cannot|unable|invalid|unknown|not found)\b`)
-	signs    = regexp.MustCompile(`^\s|[={}\[\]<>|;$\\/\t]|  |: `)
-	bullet   = regexp.MustCompile(`^([-*+•]|\d+[.)]) \S`)
-)
+// lineForms are the forms of lines.
+var lineForms = struct{ frame, record, failure, sign, bullet *regexp.Regexp }{
+	frame: regexp.MustCompile(`^\s*(at [\w$.<>/]+\(|at .+:\d+:\d+\)?$|File ".+", line \d+|\.\.\. \d+ (more|common))`),
+	record: regexp.MustCompile(`^\W{0,2}(\d{4}[-/]\d\d|\d\d:\d\d|\w{3} +\d+ \d\d:|(TRACE|DEBUG|INFO|NOTICE|WARN|ERROR|FATAL)\w*\b|` +
+		`(Caused by|[\w.]*(?i:error|exception|panic|fatal|warning)(\[\w+\])?):|` +
+		`Traceback|During handling of the above|The above exception was|#|//|> )`),
+	failure: regexp.MustCompile(`(?i)(error|exception|fatal|panic|failed|failure|denied|refused|cannot|unable|invalid|unknown|not found)\b`),
+	sign:    regexp.MustCompile(`^\s|[={}\[\]<>|;$\\/\t]|  |: `),
+	bullet:  regexp.MustCompile(`^([-*+•]|\d+[.)]) \S`),
+}
 
 // unpasted returns what a message says itself, and the first and the last line
 // that names an error in what is pasted into it: a log, a stack trace, code, a
@@ -58,7 +61,7 @@ func unpasted(asked string) (own, errors string, asks bool) {
 			fence, lines[i] = mark, ""
 		case fence != "" && mark == fence:
 			fence, lines[i] = "", ""
-		case fence != "" && strings.TrimSpace(line) != "" && !frames.MatchString(line):
+		case fence != "" && strings.TrimSpace(line) != "" && !lineForms.frame.MatchString(line):
 			kinds[i] = signed
 		default:
 			kinds[i] = kindOf(line)
@@ -79,7 +82,7 @@ func unpasted(asked string) (own, errors string, asks bool) {
 			case kinds[j] != frame && (j < i+from || j >= i+to):
 				said = append(said, lines[j])
 				asks = asks || kinds[j] == prose
-			case kinds[j] != frame && failures.MatchString(lines[j]):
+			case kinds[j] != frame && lineForms.failure.MatchString(lines[j]):
 				failed = append(failed, short.Bytes(strings.TrimSpace(lines[j]), maxError))
 			}
 		}
@@ -127,11 +130,11 @@ func kindOf(line string) kind {
 	switch {
 	case text == "":
 		return blank
-	case frames.MatchString(line):
+	case lineForms.frame.MatchString(line):
 		return frame
 	case strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？"):
 		return prose
-	case recorded.MatchString(text):
+	case lineForms.record.MatchString(text):
 		return signed
 	}
 	l := language.Detect(text, language.English)
@@ -145,7 +148,7 @@ func kindOf(line string) kind {
 			stops++
 		}
 	}
-	sign := words == 0 || !bullet.MatchString(text) && signs.MatchString(line)
+	sign := words == 0 || !lineForms.bullet.MatchString(text) && lineForms.sign.MatchString(line)
 	switch {
 	case characters >= 4 || 4*stops > words && (stops > 1 || !sign):
 		return prose

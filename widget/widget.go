@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,10 +41,6 @@ func Loader(config []byte) []byte {
 	return bytes.Replace(script, []byte(placeholder), object.Bytes(), 1)
 }
 
-// someTexts begins the name of a chunk of texts: the two letters that the loader
-// takes of the page's language.
-var someTexts = regexp.MustCompile("^[a-z]{2}-")
-
 // Chunk returns a chunk by its name, and false if there is none. The texts of
 // a language without a chunk are an empty list. A name's content never changes,
 // so clients may keep it for good.
@@ -57,7 +52,7 @@ func Chunk(name string) (body []byte, ok bool) {
 	if err == nil {
 		return body, true
 	}
-	if someTexts.MatchString(name) {
+	if i := strings.IndexByte(name, '-'); i == 2 { // the letters that the loader takes of the page's language
 		_, err = dist.ReadFile("dist/de" + name[2:])
 	}
 	return []byte("export default[]\n"), err == nil

@@ -161,12 +161,12 @@ func (v *View) openedOnSites(visit *visit) map[int32][]*Page {
 	return opened
 }
 
-// proveOnSites is Prove for documents of a group, by their names, on their own sites.
-func (s *Gate) proveOnSites(ctx context.Context, names map[string]bool) {
+// prove is Prove for documents of a group, by their names, on their own sites.
+func (v *View) prove(ctx context.Context, names map[string]bool) {
 	var wait sync.WaitGroup
-	for _, m := range s.Members() {
+	for _, m := range v.members {
 		var own []*retrieval.Document
-		for _, d := range m.Documents() {
+		for _, d := range m.documents {
 			if names[In(m.Name, d.Page)] {
 				own = append(own, d)
 			}

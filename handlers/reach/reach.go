@@ -353,9 +353,9 @@ func (s *Gate) show(old, v *View) {
 }
 
 // showComplete calls OnView with a view that is complete.
-func (s *Gate) showComplete(v *View) {
-	if s.OnView != nil && v.Complete {
-		s.OnView(v)
+func (o *Options) showComplete(v *View) {
+	if o.OnView != nil && v.Complete {
+		o.OnView(v)
 	}
 }
 

@@ -185,7 +185,7 @@ func (s *Gate) Prove(ctx context.Context, documents ...*retrieval.Document) *Vie
 	go func() {
 		defer close(proved)
 		if s.Members != nil {
-			s.proveOnSites(ctx, unknown)
+			v.prove(ctx, unknown)
 			return
 		}
 		s.states.mu.Lock()
@@ -422,11 +422,11 @@ func (s *Gate) hasText(ctx context.Context, a answer, d *retrieval.Document, w *
 }
 
 // loads reports whether a document's page may load its text from elsewhere.
-func (s *Gate) loads(d *retrieval.Document) bool {
-	if s.Loads == nil {
+func (o *Options) loads(d *retrieval.Document) bool {
+	if o.Loads == nil {
 		return false
 	}
-	_, data := s.Loads(d)
+	_, data := o.Loads(d)
 	return data != nil
 }
 

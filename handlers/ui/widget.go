@@ -147,21 +147,19 @@ func readStrings(file string) (texts map[string]string, err error) {
 	return texts, nil
 }
 
-var (
-	// cssColor is a color by name, in hexadecimal digits or as a function.
-	cssColor = regexp.MustCompile(`^(#[0-9A-Fa-f]{3,8}|[A-Za-z]+|[a-z-]+\([-+.,%/ 0-9A-Za-z]+\))$`)
-	// cssQuoted is what a selector has in quotes or after a backslash.
-	cssQuoted = regexp.MustCompile(`\\.|"([^"\\]|\\.)*"|'([^'\\]|\\.)*'`)
-	// cssBrackets is the innermost pair of brackets.
-	cssBrackets = regexp.MustCompile(`\([^\\"'()[\]{}<;]+\)|\[[^\\"'()[\]{}<;]+\]`)
-	// cssSelector is a list of selectors, with a class for each pair of brackets.
-	cssSelector = regexp.MustCompile(strings.ReplaceAll(`^P(\s*[\s,>+~]\s*P)*$`, "P", `([*]|(#|\.|::?)?-{0,2}[\pL_][-\w\pL]*)+`))
-	// corner is what isn't an element, but a place for the button that there isn't.
-	corner = regexp.MustCompile(`^((top|bottom|left|right|center)[-\w]*|off)$`)
-	// theme is auto, light, dark or an attribute.
-	theme    = regexp.MustCompile(`^(|auto|light|dark|\[[A-Za-z_:][-\w:.]*([~|^$*]?=("[^"<>]*"|'[^'<>]*'|[-\w]+))?\]|\.[-\w]+)$`)
-	shortcut = regexp.MustCompile(`^((mod|ctrl|alt|shift|meta)\+)*\S$`)
-)
+// formOf are the forms of values in the tag. quoted is what a selector has in quotes
+// or after a backslash, brackets the innermost pair, and selector a list with a
+// class for each such pair. corner is no element, but a place that the button can't
+// have.
+var formOf = struct{ color, quoted, brackets, selector, corner, theme, shortcut *regexp.Regexp }{
+	color:    regexp.MustCompile(`^(#[0-9A-Fa-f]{3,8}|[A-Za-z]+|[a-z-]+\([-+.,%/ 0-9A-Za-z]+\))$`),
+	quoted:   regexp.MustCompile(`\\.|"([^"\\]|\\.)*"|'([^'\\]|\\.)*'`),
+	brackets: regexp.MustCompile(`\([^\\"'()[\]{}<;]+\)|\[[^\\"'()[\]{}<;]+\]`),
+	selector: regexp.MustCompile(strings.ReplaceAll(`^P(\s*[\s,>+~]\s*P)*$`, "P", `([*]|(#|\.|::?)?-{0,2}[\pL_][-\w\pL]*)+`)),
+	corner:   regexp.MustCompile(`^((top|bottom|left|right|center)[-\w]*|off)$`),
+	theme:    regexp.MustCompile(`^(|auto|light|dark|\[[A-Za-z_:][-\w:.]*([~|^$*]?=("[^"<>]*"|'[^'<>]*'|[-\w]+))?\]|\.[-\w]+)$`),
+	shortcut: regexp.MustCompile(`^((mod|ctrl|alt|shift|meta)\+)*\S$`),
+}
 
 func (wd *Widget) Validate() error {
 	c := new(options.Checker)
@@ -169,19 +167,19 @@ func (wd *Widget) Validate() error {
 	if wd.Inject && len(wd.Sites) > 1 {
 		c.Fail("inject", "takes at most one site, the one whose box the pages get; %d are named", len(wd.Sites))
 	}
-	if corner.MatchString(wd.Position) || wd.Position != "" && !isSelector(wd.Position) {
+	if formOf.corner.MatchString(wd.Position) || wd.Position != "" && !isSelector(wd.Position) {
 		c.OneOf("position", wd.Position, "bottom-right", "bottom-left", "none", "a CSS selector like #search")
 	}
 	c.OneOf("replace", wd.Replace, "on", "off")
-	if a := wd.Accent; a != "" && (len(a) > 100 || !cssColor.MatchString(a)) {
+	if a := wd.Accent; a != "" && (len(a) > 100 || !formOf.color.MatchString(a)) {
 		c.Fail("accent", "%q must be a CSS color like #0a7, teal or rgb(0 120 90)", a)
 	}
-	if t := wd.Theme; len(t) > 200 || !theme.MatchString(t) {
+	if t := wd.Theme; len(t) > 200 || !formOf.theme.MatchString(t) {
 		c.Fail("theme", "%q must be auto, light, dark, or the attribute that marks dark pages, like [data-theme=dark]", t)
 	}
 	if wd.Shortcut != "off" {
 		for _, keys := range strings.FieldsFunc(wd.Shortcut, func(r rune) bool { return r == ',' || r == ' ' }) {
-			if !shortcut.MatchString(strings.ToLower(keys)) {
+			if !formOf.shortcut.MatchString(strings.ToLower(keys)) {
 				c.Fail("shortcut", "%q must be keys like mod+k or ctrl+shift+f, or off", keys)
 			}
 		}
@@ -211,11 +209,11 @@ func isSelector(s string) bool {
 	if len(s) > 200 {
 		return false
 	}
-	s = cssQuoted.ReplaceAllString(s, "x")
-	for cssBrackets.MatchString(s) {
-		s = cssBrackets.ReplaceAllString(s, ".x")
+	s = formOf.quoted.ReplaceAllString(s, "x")
+	for formOf.brackets.MatchString(s) {
+		s = formOf.brackets.ReplaceAllString(s, ".x")
 	}
-	return cssSelector.MatchString(s)
+	return formOf.selector.MatchString(s)
 }
 
 func (wd *Widget) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
