@@ -53,8 +53,9 @@ func Answer(ctx context.Context, docs Docs, question, page, all string) ([]byte,
 }
 
 // Missing is what a program gets, as Markdown, where no page is that it may read.
-// It doesn't repeat the path that was asked for: links of others choose it.
-func Missing(nearest []Page, base string) string {
+// It doesn't repeat the path that was asked for: links of others choose it. ask is
+// a URL that takes ?ask=, "" for none.
+func Missing(nearest []Page, ask, base string) string {
 	var b strings.Builder
 	b.WriteString("# 404: there is no such page\n\n")
 	if len(nearest) > 0 {
@@ -62,7 +63,10 @@ func Missing(nearest []Page, base string) string {
 		for _, p := range nearest {
 			b.WriteString(p.line() + "\n")
 		}
-		fmt.Fprintf(&b, "\nTo search it, add ?ask= and a question to one of these URLs: %s?ask=how+to\n\n", nearest[0].Markdown)
+		b.WriteString("\n")
+	}
+	if ask != "" {
+		fmt.Fprintf(&b, "To search it, put a question into this URL: %s?ask=how+to\n\n", ask)
 	}
 	fmt.Fprintf(&b, "All pages of this documentation: %s/llms.txt\n", base)
 	return b.String()

@@ -410,6 +410,33 @@ func TestUnrenderedMarkdownNamesItsOwnURL(t *testing.T) {
 	}
 }
 
+// Files take precedence, so the Markdown for a missing page advises no question at
+// one: programs would take the file for the answer.
+func TestTheAdviceToAskLeadsToAnAnswer(t *testing.T) {
+	for file, asks := range map[string]bool{"database.html": true, "database.md": false} {
+		files := map[string]string{file: "# Databases\n\nConnect them."}
+		if asks {
+			files[file] = "<h1>Databases</h1><p>Connect them."
+		}
+		s := caddytest.Start(t, "", fmt.Sprintf("http://localhost:0 {\nroot * %q\ndocs acme\nfile_server\n}\n", caddytest.Folder(t, files)))
+		waitForLocks(t, s)
+		r := s.Do(caddytest.Request{Method: http.MethodGet, Path: "/datbase", Key: "-", Header: map[string]string{"Accept": "text/markdown"}})
+		if r.Status != http.StatusNotFound || !strings.Contains(string(r.Body), "/database.") {
+			t.Fatalf("%d %s", r.Status, r.Body)
+		}
+		_, advice, ok := strings.Cut(string(r.Body), "into this URL: "+s.Base)
+		if ok != asks || strings.Contains(string(r.Body), "?ask=") != asks {
+			t.Errorf("%v: %s", files, r.Body)
+		}
+		if ok {
+			path, _, _ := strings.Cut(advice, "\n")
+			if r := s.Do(caddytest.Request{Method: http.MethodGet, Path: strings.Replace(path, "how+to", "connect", 1), Key: "-"}); r.Status != http.StatusOK || !strings.HasPrefix(string(r.Body), "> connect\n") {
+				t.Errorf("%s: %d %s", path, r.Status, r.Body)
+			}
+		}
+	}
+}
+
 // A page that is gone is 404; one that can't be read at the moment isn't.
 func TestAPageThatCannotBeReadIsNotGone(t *testing.T) {
 	root := caddytest.Folder(t, map[string]string{"index.md": "# Home\n\nText.", "broken.md": "# Broken\n\nText.", "gone.md": "# Gone\n\nText."})

@@ -109,10 +109,16 @@ func (s *Pages) listed(base string, d *retrieval.Document) agents.Page {
 // read.
 func (s *Pages) MissingMarkdown(ctx context.Context, base, path string) string {
 	var list []agents.Page
+	ask := ""
 	for _, d := range s.Instead(path, s.Moved(ctx, path)) {
 		list = append(list, s.listed(base, d))
+		u, err := url.Parse(s.site.MarkdownURL(d.URL))
+		if err == nil && ask == "" && !s.site.HasFile(u.Path) { // files take precedence, whatever the query
+			u.Fragment = ""
+			ask = Absolute(base, u.String())
+		}
 	}
-	return agents.Missing(list, base)
+	return agents.Missing(list, ask, base)
 }
 
 // What a search that found nothing names instead.
