@@ -18,7 +18,7 @@ func (g *generation) explain(q *retrieval.Query, p *parsedQuery, similar *simila
 		best, text := float32(-1), ""
 		for _, e := range w.expansions {
 			where, _ := g.where(e.term, page, section)
-			v := e.sectionGain * g.sections.at(e.term, section) * w.share(&g.sections, section)
+			v := e.sectionGain * g.sections.Weight(e.term, section) * w.share(&g.sections, section)
 			if where == "" || v <= best {
 				continue
 			}

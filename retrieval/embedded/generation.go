@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/postings"
 	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
@@ -23,11 +24,11 @@ type generation struct {
 
 	mean     words.Averages
 	forms    words.Forms
-	sections postings // by the whole text of sections
-	pages    postings // by the whole text of pages
-	titles   postings // pages by their titles
-	slugs    postings // pages by the last segment of their paths
-	headings postings // sections by their headings
+	sections postings.List // by the whole text of sections
+	pages    postings.List // by the whole text of pages
+	titles   postings.List // pages by their titles
+	slugs    postings.List // pages by the last segment of their paths
+	headings postings.List // sections by their headings
 
 	// Sums of the IDF of the words of titles and slugs, by page, and of
 	// headings, by section.
@@ -90,11 +91,11 @@ func newGeneration(c contents) *generation {
 	g.invertSections(terms, len(g.terms))
 	others.Wait()
 	g.total, g.find = g.sectionCount(), g.findTerm
-	g.sectionIDF = g.sections.idf(g.total)
-	g.pageIDF = g.pages.idf(len(docs))
-	g.titleIDF = g.titles.sums(len(docs), g.sectionIDF)
-	g.slugIDF = g.slugs.sums(len(docs), g.sectionIDF)
-	g.headingIDF = g.headings.sums(g.sectionCount(), g.sectionIDF)
+	g.sectionIDF = g.sections.IDFs(g.total)
+	g.pageIDF = g.pages.IDFs(len(docs))
+	g.titleIDF = g.titles.Sums(len(docs), g.sectionIDF)
+	g.slugIDF = g.slugs.Sums(len(docs), g.sectionIDF)
+	g.headingIDF = g.headings.Sums(g.sectionCount(), g.sectionIDF)
 	return g
 }
 
@@ -110,7 +111,7 @@ func (g *generation) findTerm(stem string) term {
 	if !ok {
 		return term{}
 	}
-	return term{n, len(g.sections.of(n)), g.sectionIDF[n], g.pageIDF[n]}
+	return term{n, len(g.sections.Of(n)), g.sectionIDF[n], g.pageIDF[n]}
 }
 
 func (g *generation) sectionCount() int { return int(g.first[len(g.docs)]) }
@@ -121,27 +122,27 @@ func (g *generation) sectionsOf(page uint32) (from, to uint32) { return g.first[
 // invertPages fills the postings of pages. term maps words to terms. found is nil,
 // or what is known about pages of which g has only some sections.
 func (g *generation) invertPages(term []uint32, terms int, found []FoundPage) {
-	fill(terms, func() { g.addPages(term, terms, found) }, &g.pages, &g.titles, &g.slugs)
+	postings.Fill(terms, func() { g.addPages(term, terms, found) }, &g.pages, &g.titles, &g.slugs)
 }
 
 func (g *generation) addPages(term []uint32, terms int, found []FoundPage) {
-	page, names := newAccumulator(terms), newAccumulator(terms)
+	page, names := postings.NewAccumulator(terms), postings.NewAccumulator(terms)
 	for i, c := range g.words {
 		p, shared := uint32(i), g.sharedWeight(c)
 		for k := range c.Head {
 			w := &c.Head[k]
-			page.add(term[w.Word], shared(w))
+			page.Add(term[w.Word], shared(w))
 			if w.InTitle {
-				names.add(term[w.Word], 1)
+				names.Add(term[w.Word], 1)
 			}
 		}
-		names.moveTo(&g.titles, p)
+		names.MoveTo(&g.titles, p)
 		for _, w := range c.Head {
 			if w.InSlug {
-				names.add(term[w.Word], 1)
+				names.Add(term[w.Word], 1)
 			}
 		}
-		names.moveTo(&g.slugs, p)
+		names.MoveTo(&g.slugs, p)
 
 		headings, texts := c.Lengths()
 		if found != nil {
@@ -153,39 +154,39 @@ func (g *generation) addPages(term []uint32, terms int, found []FoundPage) {
 			leads, lead := j == 0 && (found == nil || found[i].Sections[0].Section == 0), g.mean.Text.Norm(s.Text)
 			for w := range s.All() {
 				weight := headingWeight*float32(w.Heading)/heading + textWeight*float32(w.Text)/text
-				page.add(term[w.Word], weight)
+				page.Add(term[w.Word], weight)
 				if leads {
-					page.add(term[w.Word], leadWeight*float32(w.Text)/lead)
+					page.Add(term[w.Word], leadWeight*float32(w.Text)/lead)
 				}
 			}
 		}
-		page.moveTo(&g.pages, p)
+		page.MoveTo(&g.pages, p)
 	}
 }
 
 // invertSections fills the postings of sections.
 func (g *generation) invertSections(term []uint32, terms int) {
-	fill(terms, func() { g.addSections(term, terms) }, &g.sections, &g.headings)
+	postings.Fill(terms, func() { g.addSections(term, terms) }, &g.sections, &g.headings)
 }
 
 func (g *generation) addSections(term []uint32, terms int) {
-	section, names := newAccumulator(terms), newAccumulator(terms)
+	section, names := postings.NewAccumulator(terms), postings.NewAccumulator(terms)
 	for i, c := range g.words {
 		shared := g.sharedWeight(c)
 		for j := range c.Sections {
 			s, at := &c.Sections[j], g.first[i]+uint32(j)
 			for k := range c.Head {
-				section.add(term[c.Head[k].Word], shared(&c.Head[k]))
+				section.Add(term[c.Head[k].Word], shared(&c.Head[k]))
 			}
 			heading, text := g.mean.Heading.Norm(s.Heading), g.mean.Text.Norm(s.Text)
 			for w := range s.All() {
-				section.add(term[w.Word], headingWeight*float32(w.Heading)/heading+textWeight*float32(w.Text)/text)
+				section.Add(term[w.Word], headingWeight*float32(w.Heading)/heading+textWeight*float32(w.Text)/text)
 				if w.InHeading {
-					names.add(term[w.Word], 1)
+					names.Add(term[w.Word], 1)
 				}
 			}
-			section.moveTo(&g.sections, at)
-			names.moveTo(&g.headings, at)
+			section.MoveTo(&g.sections, at)
+			names.MoveTo(&g.headings, at)
 		}
 	}
 }

@@ -123,7 +123,7 @@ func (g *generation) focusOn(p *parsedQuery, page uint32, s *scratch) func(secti
 	restIDF := float32(0)
 	for i := range p.words {
 		w := &p.words[i]
-		inTitle := func(e expansion) bool { return g.titles.holds(e.term, page) }
+		inTitle := func(e expansion) bool { return g.titles.Holds(e.term, page) }
 		switch {
 		case !w.plain || len(w.expansions) == 0:
 		case slices.ContainsFunc(w.expansions, inTitle):
@@ -153,8 +153,8 @@ func (g *generation) focusOn(p *parsedQuery, page uint32, s *scratch) func(secti
 		for _, w := range shared {
 			best := float32(0)
 			for _, e := range w.expansions {
-				best = max(best, e.sectionGain*g.sections.at(e.term, section))
-				if g.headings.holds(e.term, section) {
+				best = max(best, e.sectionGain*g.sections.Weight(e.term, section))
+				if g.headings.Holds(e.term, section) {
 					heading -= g.sectionIDF[e.term]
 				}
 			}
@@ -163,7 +163,7 @@ func (g *generation) focusOn(p *parsedQuery, page uint32, s *scratch) func(secti
 		for _, w := range rest {
 			best := float32(0)
 			for _, e := range w.expansions {
-				if g.headings.holds(e.term, section) {
+				if g.headings.Holds(e.term, section) {
 					best = max(best, e.sectionGain)
 				}
 			}
@@ -177,13 +177,13 @@ func (g *generation) focusOn(p *parsedQuery, page uint32, s *scratch) func(secti
 // counts there in a hit's score.
 func (g *generation) where(term, page, section uint32) (name string, counts float64) {
 	switch {
-	case g.titles.holds(term, page):
+	case g.titles.Holds(term, page):
 		return "title", 1
-	case g.headings.holds(term, section):
+	case g.headings.Holds(term, section):
 		return "heading", .8
-	case g.sections.holds(term, section):
+	case g.sections.Holds(term, section):
 		return "text", .6
-	case g.pages.holds(term, page):
+	case g.pages.Holds(term, page):
 		return "elsewhere on the page", .3
 	}
 	return "", 0

@@ -11,6 +11,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/language"
+	"github.com/caddy-docs/caddy-docs/retrieval/postings"
 	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
@@ -359,7 +360,7 @@ func (v *vocabulary) expand(x *queryWord, typing, correct bool, synonyms []strin
 		return sections
 	}
 	sections := add(x.text, weight)
-	x.idf = idf(v.total, sections)
+	x.idf = postings.IDF(v.total, sections)
 	switch {
 	case x.joined:
 	case sections == 0 && correct:

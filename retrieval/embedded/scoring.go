@@ -1,13 +1,8 @@
 package embedded
 
-import "math"
-
 // The parameters of the ranking: one set for every site, found on labelled
 // sets of several sites at once. docs/ranking.md describes them.
 const (
-	// k1 is BM25's saturation of frequencies.
-	k1 = 1.2
-
 	// Weights of a word by the field that holds it.
 	titleWeight   = 3
 	headingWeight = 2
@@ -73,8 +68,3 @@ const (
 	// its best section.
 	wholePage = .7
 )
-
-// idf is the inverse document frequency of a term that is in some of n places.
-func idf(n, some int) float32 {
-	return float32(math.Log(1 + (float64(n)-float64(some)+.5)/(float64(some)+.5)))
-}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/postings"
 )
 
 // scratch holds the scores of one search. It is pooled, since they are as
@@ -75,30 +76,30 @@ func (g *generation) scoreWords(p *parsedQuery, s *scratch) {
 // index knows counts less in places without the identifier, because someone who
 // looks for HTTP/3 doesn't want everything about HTTP. whole has the places of
 // identifiers.
-func (w *queryWord) share(whole *postings, place uint32) float32 {
-	if w.whole == nil || slices.ContainsFunc(w.whole, func(e expansion) bool { return whole.holds(e.term, place) }) {
+func (w *queryWord) share(whole *postings.List, place uint32) float32 {
+	if w.whole == nil || slices.ContainsFunc(w.whole, func(e expansion) bool { return whole.Holds(e.term, place) }) {
 		return 1
 	}
 	return partOfWhole
 }
 
 // addBest adds to each place the gain of the best expansion that it holds.
-func (s *scratch) addBest(to []float32, p *postings, w *queryWord, gain func(expansion) float32) {
+func (s *scratch) addBest(to []float32, p *postings.List, w *queryWord, gain func(expansion) float32) {
 	if len(w.expansions) == 1 && w.whole == nil {
 		v := gain(w.expansions[0])
-		for _, at := range p.of(w.expansions[0].term) {
-			to[at.place] += v * at.weight
+		for _, at := range p.Of(w.expansions[0].term) {
+			to[at.Place] += v * at.Weight
 		}
 		return
 	}
 	s.touched = s.touched[:0]
 	for _, e := range w.expansions {
 		v := gain(e)
-		for _, at := range p.of(e.term) {
-			if s.best[at.place] == 0 {
-				s.touched = append(s.touched, at.place)
+		for _, at := range p.Of(e.term) {
+			if s.best[at.Place] == 0 {
+				s.touched = append(s.touched, at.Place)
 			}
-			s.best[at.place] = max(s.best[at.place], v*at.weight)
+			s.best[at.Place] = max(s.best[at.Place], v*at.Weight)
 		}
 	}
 	for _, at := range s.touched {
@@ -109,14 +110,14 @@ func (s *scratch) addBest(to []float32, p *postings, w *queryWord, gain func(exp
 
 // addOnce adds to each place the gain of the first expansion that it holds.
 // whole has the places of identifiers.
-func (s *scratch) addOnce(to []float32, p, whole *postings, w *queryWord) {
+func (s *scratch) addOnce(to []float32, p, whole *postings.List, w *queryWord) {
 	s.touched = s.touched[:0]
 	for _, e := range w.expansions {
-		for _, at := range p.of(e.term) {
-			if s.best[at.place] == 0 {
-				s.best[at.place] = 1
-				s.touched = append(s.touched, at.place)
-				to[at.place] += e.sectionGain * w.share(whole, at.place)
+		for _, at := range p.Of(e.term) {
+			if s.best[at.Place] == 0 {
+				s.best[at.Place] = 1
+				s.touched = append(s.touched, at.Place)
+				to[at.Place] += e.sectionGain * w.share(whole, at.Place)
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/language"
+	"github.com/caddy-docs/caddy-docs/retrieval/postings"
 	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
@@ -31,7 +32,7 @@ func (s *Statistics) findTerm(hash uint32) term {
 	if pages == 0 {
 		return term{}
 	}
-	return term{hash, sections, idf(s.total, sections), idf(s.table.Pages, pages)}
+	return term{hash, sections, postings.IDF(s.total, sections), postings.IDF(s.table.Pages, pages)}
 }
 
 // Mark returns a Marker of the words of a query.
