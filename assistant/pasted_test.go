@@ -3,6 +3,8 @@ package assistant
 import (
 	"strings"
 	"testing"
+
+	"github.com/caddy-docs/caddy-docs/assistant/asked"
 )
 
 const (
@@ -114,7 +116,7 @@ func TestAQuestionHasItsAnswerWhateverIsPasted(t *testing.T) {
 }
 
 func TestALongMessageIsReadInTime(t *testing.T) {
-	own, errors, _ := unpasted("How do I purge an object?\n" + strings.Repeat("a=1\nb=2\nc\n\n", 100_000) + "Error: no object")
+	own, errors, _ := asked.Unpasted("How do I purge an object?\n" + strings.Repeat("a=1\nb=2\nc\n\n", 100_000) + "Error: no object")
 	if own != "How do I purge an object?" || errors != "Error: no object" {
 		t.Errorf("%.200q, %.200q", own, errors)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/caddy-docs/caddy-docs/assistant/asked"
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/language"
@@ -110,7 +111,7 @@ func readMessages(in *Input) *inquiry {
 // pasted is not the question if there is a question besides, or if it names an
 // error.
 func (q *inquiry) understand(fallback language.Language) {
-	own, errors, asks := unpasted(q.asked)
+	own, errors, asks := asked.Unpasted(q.asked)
 	q.words = strings.TrimSpace(own + "\n" + errors)
 	q.language = q.detect(fallback)
 	q.terms = terms(short.Bytes(own, 4*maxSearchText), q.language)
@@ -222,7 +223,7 @@ func (q *inquiry) searchText(shown []reply.Context) string {
 func isPleasantry(text string) bool {
 	words := wordsOf(text)
 	for _, w := range words {
-		if !pleasantries[w] && !isStopWord(w, language.English) {
+		if !pleasantries[w] && !asked.IsStopWord(w, language.English) {
 			return false
 		}
 	}
@@ -234,7 +235,7 @@ func isPleasantry(text string) bool {
 func wordCount(text string, n int) int {
 	chars := 0
 	for _, r := range text {
-		if eastern(r) {
+		if asked.IsEastern(r) {
 			chars++
 		}
 	}
@@ -293,19 +294,9 @@ func notInWord(r rune) bool {
 	return !(r == '\'' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 0x80 && (unicode.IsLetter(r) || unicode.IsMark(r)))
 }
 
-func wordSet(lists ...string) map[string]bool {
-	m := make(map[string]bool)
-	for _, l := range lists {
-		for w := range strings.SplitSeq(l, ",") {
-			m[strings.TrimSpace(w)] = true
-		}
-	}
-	return m
-}
-
 var (
 	// continuations begin a question that continues the last one.
-	continuations = wordSet(
+	continuations = asked.Set(
 		"and, but, or, also, so, then, what about, how about, what if, why not, instead, otherwise, same, else, or else, anything else",
 		"und, aber, oder, auch, was ist, wie ist, geht das, dann, sonst",
 		"et, mais, ou, aussi, alors, sinon, et pour, qu'en",
@@ -314,7 +305,7 @@ var (
 	)
 	// pointers refer to something named before. Words that are mostly articles
 	// or conjunctions in their language are left out.
-	pointers = wordSet(
+	pointers = asked.Set(
 		"it, its, that, this, these, those, them, they, one, ones, there, same, former, latter, instead, above, again, default, some, then, still, too, either, both, others, another",
 		"es, das, dies, dieser, dieses, diese, davon, damit, dafür, dabei, dazu, darauf, dort, ihn, ihm, sie, denselben, dasselbe, stattdessen",
 		"ça, cela, celui, celle, ceci, ceux, celles, lui, eux, y, en",
@@ -322,13 +313,13 @@ var (
 		"это, этот, эта, они, его, её, ее, их, там",
 	)
 	// pleasantries don't name a subject.
-	pleasantries = wordSet(
+	pleasantries = asked.Set(
 		"perfect, thank, thanks, thx, great, cool, nice, awesome, good, got, works, worked, working, wonderful, excellent, lovely, ok, okay, alright, sure, yes, no, hi, hello, hey, fine, right, super, helpful, understood, brilliant, cheers, appreciated, see, much, lot",
 		"danke, vielen, dank, prima, toll, gut, klasse, verstanden, hallo, ja, nein, schön, merci, beaucoup, parfait, génial, bien, bonjour, oui, non, gracias, muchas, perfecto, genial, vale, hola, sí, obrigado, obrigada, perfeito, ótimo, grazie, mille, perfetto, ottimo, ciao",
 		"спасибо, отлично, понятно, хорошо, да, нет, привет, большое, 谢谢, 好的, 明白了, 太好了, 谢谢你, ありがとう, ありがとうございます, なるほど, わかりました, 감사합니다, 고마워요, 알겠습니다, 네",
 	)
 	// shownPointers refer to what the reader sees.
-	shownPointers = wordSet(
+	shownPointers = asked.Set(
 		"this, these, that, those, it, its, above, here, dies, dieser, dieses, diese, diesen, hier",
 		"ceci, cela, ça, cet, cette, ces, ici, esto, este, esta, eso, aquí, isto, isso, esse, essa, questo, questa, qui",
 		"это, этот, эта, эти, этого, здесь, 这, 这个, 这段, これ, この, 이, 이것",

@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/caddy-docs/caddy-docs/assistant/asked"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/language"
 	"github.com/caddy-docs/caddy-docs/short"
@@ -221,7 +222,7 @@ func newFinder(asked []term, l language.Language) *finder {
 // in returns which stems of the asked terms a text holds.
 func (f *finder) in(text string) map[string]bool {
 	held := make(map[string]bool)
-	for word := range fields(text) {
+	for word := range asked.Words(text) {
 		if !f.begins(word) {
 			continue
 		}
@@ -256,14 +257,12 @@ func (f *finder) begins(word string) bool {
 		return true
 	}
 	for i := 1; i < len(word); i++ {
-		if !isASCIIAlnum(word[i-1]) && f.first[word[i]|0x20] {
+		if !asked.IsASCIIAlnum(word[i-1]) && f.first[word[i]|0x20] {
 			return true
 		}
 	}
 	return false
 }
-
-func isASCIIAlnum(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 // mayHold reports whether a word may have a stem: few words of a long text need
 // the stemmer. A stem begins like its word, or like a part of it.
@@ -279,7 +278,7 @@ func mayHold(word, stem string) bool {
 		return n > 0
 	}
 	for i := 1; i+n <= len(word); i++ {
-		if !isASCIIAlnum(word[i-1]) && strings.EqualFold(word[i:i+n], stem[:n]) {
+		if !asked.IsASCIIAlnum(word[i-1]) && strings.EqualFold(word[i:i+n], stem[:n]) {
 			return true
 		}
 	}

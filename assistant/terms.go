@@ -1,11 +1,11 @@
 package assistant
 
 import (
-	"iter"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/caddy-docs/caddy-docs/assistant/asked"
 	"github.com/caddy-docs/caddy-docs/retrieval/language"
 )
 
@@ -32,7 +32,7 @@ func (t *term) share() float64 {
 func terms(text string, l language.Language) []term {
 	var out []term
 	before := ""
-	for word := range fields(questionPhrases.Replace(text)) {
+	for word := range asked.Words(questionPhrases.Replace(text)) {
 		if n := len(out); n > 0 && strings.EqualFold(word, "out") && strings.EqualFold(before, "find") {
 			out = out[:n-1] // it says no more than "know"
 		} else {
@@ -63,12 +63,12 @@ func distinct(ts []term) []term {
 // appendTerms adds what terms makes of one word.
 func appendTerms(out []term, word string, l language.Language) []term {
 	r, _ := utf8.DecodeRuneInString(word)
-	if eastern(r) {
+	if asked.IsEastern(r) {
 		return appendPairs(out, word)
 	}
 	lower := strings.ToLower(word)
 	name := isName(word)
-	if !name && isStopWord(lower, l) {
+	if !name && asked.IsStopWord(lower, l) {
 		return out
 	}
 	out = append(out, term{word: word, stem: l.Stem(lower)})
@@ -78,7 +78,7 @@ func appendTerms(out []term, word string, l language.Language) []term {
 		parts := strings.FieldsFunc(lower, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 		if len(parts) > 1 {
 			for _, p := range parts {
-				if utf8.RuneCountInString(p) > 1 && !isStopWord(p, l) {
+				if utf8.RuneCountInString(p) > 1 && !asked.IsStopWord(p, l) {
 					out = append(out, term{word: p, stem: l.Stem(p)})
 				}
 			}
@@ -94,73 +94,6 @@ func stems(text string, l language.Language) map[string]bool {
 		m[t.stem] = true
 	}
 	return m
-}
-
-// The kinds of characters that fields tells apart.
-const (
-	between = iota
-	letter
-	joint // part of a word between letters
-	east
-)
-
-var asciiKinds = func() (kinds [utf8.RuneSelf]byte) {
-	for c := range kinds {
-		switch {
-		case isASCIIAlnum(byte(c)) || strings.IndexByte("_@$", byte(c)) >= 0:
-			kinds[c] = letter
-		case strings.IndexByte("-./:", byte(c)) >= 0:
-			kinds[c] = joint
-		}
-	}
-	return kinds
-}()
-
-// kindAt returns the kind of the character at text[i] and its length in bytes.
-func kindAt(text string, i int) (kind byte, size int) {
-	if c := text[i]; c < utf8.RuneSelf {
-		return asciiKinds[c], 1
-	}
-	r, size := utf8.DecodeRuneInString(text[i:])
-	switch {
-	case eastern(r):
-		return east, size
-	case unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r):
-		return letter, size
-	}
-	return between, size
-}
-
-// fields yields words: runs of letters, digits and the signs that join the
-// parts of identifiers; runs of eastern script separately.
-func fields(text string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for i := 0; i < len(text); {
-			kind, size := kindAt(text, i)
-			start := i
-			i += size
-			if kind != letter && kind != east {
-				continue
-			}
-			end := i // behind the last character that is no joint
-			for i < len(text) {
-				k, size := kindAt(text, i)
-				if k != kind && (k != joint || kind != letter) {
-					break
-				}
-				if i += size; k == kind {
-					end = i
-				}
-			}
-			if !yield(text[start:end]) {
-				return
-			}
-		}
-	}
-}
-
-func eastern(r rune) bool {
-	return r >= 0x1100 && (unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r == 'ー')
 }
 
 // easternFunction are endings and particles. Pairs of them carry no meaning.
@@ -205,18 +138,3 @@ func isName(w string) bool {
 	}
 	return upper > 0 || digit > 0 && lower > 0
 }
-
-func isStopWord(lower string, l language.Language) bool {
-	if utf8.RuneCountInString(lower) == 1 && !unicode.IsDigit(rune(lower[0])) {
-		return true
-	}
-	return l.IsStop(lower) || language.English.IsStop(lower) || politeWords[lower]
-}
-
-// politeWords are those of asking: they say nothing of what is asked. Some are
-// the first half of a contraction, such as "don't".
-var politeWords = wordSet(
-	"don, doesn, isn, aren, won, didn, wasn, couldn, shouldn, haven, hasn, please, tell, show, explain, help, give, know, ways, thanks, hello, hi, hey, also, just, really, okay, ok",
-	"danke, hallo, zeig, zeige, erkläre, erklären, merci, bonjour, svp, expliquer, gracias, hola, obrigado, olá, grazie, ciao",
-	"привет, спасибо, где, когда, зачем, какой, какая, можно, мне",
-)

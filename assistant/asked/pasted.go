@@ -1,4 +1,4 @@
-package assistant
+package asked
 
 import (
 	"regexp"
@@ -40,10 +40,10 @@ var lineForms = struct{ frame, record, failure, sign, bullet *regexp.Regexp }{
 	bullet:  regexp.MustCompile(`^([-*+•]|\d+[.)]) \S`),
 }
 
-// unpasted returns what a message says itself, and the first and the last line
+// Unpasted returns what a message says itself, and the first and the last line
 // that names an error in what is pasted into it: a log, a stack trace, code, a
 // configuration. asks reports whether there is prose in what it says itself.
-func unpasted(asked string) (own, errors string, asks bool) {
+func Unpasted(asked string) (own, errors string, asks bool) {
 	if !strings.Contains(asked, "\n") {
 		return asked, "", true
 	}
@@ -139,12 +139,12 @@ func kindOf(line string) kind {
 	}
 	l := language.Detect(text, language.English)
 	words, stops, characters := 0, 0, 0
-	for w := range fields(text) {
-		if r := []rune(w); eastern(r[0]) {
+	for w := range Words(text) {
+		if r := []rune(w); IsEastern(r[0]) {
 			characters += len(r)
 		}
 		words++
-		if len(w) > 1 && isStopWord(strings.ToLower(w), l) {
+		if len(w) > 1 && IsStopWord(strings.ToLower(w), l) {
 			stops++
 		}
 	}
