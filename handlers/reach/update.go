@@ -314,7 +314,8 @@ func (s *Gate) look(ctx context.Context, slots []chan struct{}, d *retrieval.Doc
 		if err == nil && state == Public {
 			var refusal *answer
 			if refusal, err = s.refusedAlso(ctx, slots, patience(max(failures, p.late)), stranger, d, got.path, true); refusal != nil {
-				state, why, got.lock = Locked, "is not public in every block that has the site; write the site's url so that one block decides", refusal.lock
+				why = "is not public in every block that has the site; write the site's url so that one block decides"
+				state, got.lock = Locked, refusal.lock
 			}
 		}
 		if err != nil {

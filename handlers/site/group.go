@@ -116,7 +116,8 @@ func (g *groupSource) Snapshot(ctx context.Context) (*retrieval.Snapshot, error)
 		}
 	}
 	if unread > 0 {
-		s.Problems = append(s.Problems, retrieval.Problem{File: "sites", Reason: fmt.Sprintf("%d of %d sites are still being read", unread, len(sites)), Do: "wait; they will join the group"})
+		reading := fmt.Sprintf("%d of %d sites are still being read", unread, len(sites))
+		s.Problems = append(s.Problems, retrieval.Problem{File: "sites", Reason: reading, Do: "wait; they will join the group"})
 	}
 	slices.SortFunc(s.Files, func(a, b retrieval.File) int { return strings.Compare(a.Path, b.Path) })
 	if err := ctx.Err(); err != nil {

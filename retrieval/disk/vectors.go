@@ -90,7 +90,8 @@ func (c *Vectors) load() error {
 			}
 			return err
 		}
-		if zeros := len(bytes.Trim(record[keyField:len(record)-4], "\x00")) == 0; !zeros && intact(record) { // earlier releases kept vectors of zeros
+		zeros := len(bytes.Trim(record[keyField:len(record)-4], "\x00")) == 0 // which earlier releases kept
+		if !zeros && intact(record) {
 			c.offsets[Key(record)] = offset
 		}
 	}

@@ -403,7 +403,10 @@ func anchorAtEnd(dd *html.Node) (anchor string) {
 	if dd == nil || dd.DataAtom != atom.Dd {
 		return ""
 	}
-	for c := dd.LastChild; c != nil && !textBelow(c) && (c.Type != html.ElementNode || c.DataAtom == atom.Span || c.DataAtom == atom.A); c = c.PrevSibling {
+	for c := dd.LastChild; c != nil && !textBelow(c); c = c.PrevSibling {
+		if c.Type == html.ElementNode && c.DataAtom != atom.Span && c.DataAtom != atom.A {
+			break
+		}
 		anchor = cmp.Or(targetAnchor(c), anchor)
 	}
 	return anchor
