@@ -29,6 +29,7 @@ func TestMeilisearchThatRefusesTheKeyIsTheOperatorsToMend(t *testing.T) {
 			}
 		}
 	}
+	caddytest.Until(t, "the keys are checked", func() bool { return strings.Contains(s.Log(), "a Meilisearch server refuses the configured keys") })
 	m.Break(func(*http.Request) *meiliserver.Fault {
 		return &meiliserver.Fault{Status: 503, Code: "too_many_search_requests"}
 	})

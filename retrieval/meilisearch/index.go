@@ -226,9 +226,10 @@ func (x *Index) checkServers() error {
 // checkKeys checks what the keys of a server permit, and logs it if that has
 // changed.
 func (s *replica) checkKeys(ctx context.Context) {
-	before := s.now().lacking
-	if s.checkRights(ctx, s.site.uidPrefix) != nil {
-		return // the next probe finds it down
+	before, began := s.now().lacking, time.Now()
+	if err := s.checkRights(ctx, s.site.uidPrefix); err != nil {
+		s.unavailable(began, err)
+		return
 	}
 	switch lacking := s.now().lacking; {
 	case lacking == nil && before != nil:

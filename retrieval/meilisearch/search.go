@@ -126,11 +126,12 @@ func (x *Index) order() (current []*replica) {
 	return append(current, outdated...)
 }
 
-// downErrors returns why servers are down.
+// downErrors returns why servers are down: what they say now, and else what they
+// refused before.
 func (x *Index) downErrors() (errs []error) {
 	for _, s := range x.servers {
 		k := s.now()
-		if err := cmp.Or(k.refusal(), k.down); err != nil {
+		if err := cmp.Or(k.down, k.refusal()); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -164,9 +165,7 @@ func (s *replica) searchServer(ctx context.Context, c *content, q retrieval.Quer
 	}
 	results, keywordOnly, err := find(ctx, w)
 	if err != nil {
-		if (unavailable(err) || unauthorized(err)) && s.failed(began, err) {
-			s.site.log.Warn("a Meilisearch server is not responding; it will be used again once it responds", "server", s.url, "error", err)
-		}
+		s.unavailable(began, err)
 		if indexNotFound(err) {
 			s.setOutdated(true)
 			err = cmp.Or(s.now().refusal(), err)
@@ -175,6 +174,13 @@ func (s *replica) searchServer(ctx context.Context, c *content, q retrieval.Quer
 	}
 	hits, err = order(w, results)
 	return hits, keywordOnly, err
+}
+
+// unavailable puts the server aside if that is what a call that began then has shown.
+func (s *replica) unavailable(began time.Time, err error) {
+	if (unavailable(err) || unauthorized(err)) && s.failed(began, err) {
+		s.site.log.Warn("a Meilisearch server is not responding; it will be used again once it responds", "server", s.url, "error", err)
+	}
 }
 
 // wanted is a search of one server.
