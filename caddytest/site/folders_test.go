@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/caddyserver/caddy/v2"
 
@@ -411,5 +412,37 @@ func TestASiteOfAFolderIsSearchedFromDiskAndIndexedAgain(t *testing.T) {
 	})
 	if _, err := os.Stat(snapshot); err != nil {
 		t.Error(err)
+	}
+}
+
+// By default, data_dir is where the storage has its keys and threads, and a folder
+// may have the name of one of theirs.
+func TestAFolderNamedLikeTheStoragesOwnLeavesThese(t *testing.T) {
+	parent := caddytest.Folder(t, map[string]string{"acme/index.html": folderPage("acme", "spanner")})
+	s, _ := startFolders(t, parent, "", "file_server")
+	data := filepath.Join(s.Dir, "data")
+	stored := []string{"keys/a.json", "threads/acme/2026-11-30/a.json", "threads/index/2026-11-30/a.json"}
+	for _, name := range stored {
+		caddytest.Write(t, data, map[string]string{name: "{}"})
+	}
+	time.Sleep(2500 * time.Millisecond) // from now on, folders are new
+	for _, site := range []string{"keys", "threads"} {
+		caddytest.Write(t, parent, map[string]string{site + "/index.html": folderPage(site, "hammer")})
+		caddytest.Until(t, site+" is stored", func() bool {
+			_, err := os.Stat(filepath.Join(data, site, "pages/pages.json"))
+			return err == nil
+		})
+		if err := os.RemoveAll(filepath.Join(parent, site)); err != nil {
+			t.Fatal(err)
+		}
+		caddytest.Until(t, "its data is gone", func() bool {
+			_, err := os.Stat(filepath.Join(data, site, "pages"))
+			return os.IsNotExist(err)
+		})
+	}
+	for _, name := range stored {
+		if _, err := os.Stat(filepath.Join(data, name)); err != nil {
+			t.Error(err)
+		}
 	}
 }

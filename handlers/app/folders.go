@@ -270,7 +270,7 @@ func (f *folders) close(r *live) {
 // remove removes the data of a name, so that a later site begins with none of the
 // pages of the former one.
 func (f *folders) remove(name string) {
-	if err := os.RemoveAll(filepath.Join(f.app.DataDir, name)); err != nil {
+	if err := site.RemoveData(filepath.Join(f.app.DataDir, name)); err != nil {
 		f.app.log.Warn("can't remove the data of a closed site", zap.String("site", name), zap.Error(err))
 	}
 }
