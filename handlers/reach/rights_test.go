@@ -556,6 +556,30 @@ func TestPagesAreAskedForBeforeTheirTurn(t *testing.T) {
 	}
 }
 
+// Searches that come at the same time ask for a page once.
+func TestSearchesShareTheRequestsForPagesBeforeTheirTurn(t *testing.T) {
+	g := newBehindGate(t, []string{"locked/plan.html", "locked/wages.html"}, func(_, cookie string) bool { return cookie == "staff" })
+	fresh, err := New(g.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh.inside.chain = g.inside.chain
+	fresh.states.due(g.docs, time.Now()) // a pass begins, and gets no further
+	g.wait.Store(int64(200 * time.Millisecond))
+	g.strangers.Store(0)
+	var wait sync.WaitGroup
+	for range 20 {
+		wait.Go(func() { fresh.Prove(t.Context(), g.docs...) })
+	}
+	wait.Wait()
+	if n := g.strangers.Load(); n > int64(len(g.docs)) {
+		t.Errorf("%d pages are asked for with %d requests", len(g.docs), n)
+	}
+	if v := fresh.View(); !v.Complete || v.IsPublic(g.docs[0]) {
+		t.Errorf("the view is %+v", fresh.Pages())
+	}
+}
+
 // The front page is asked for while requests for locked pages take all slots.
 func TestLocksThatHangLeaveSlotsToTheFrontPage(t *testing.T) {
 	g := newBehindGate(t, []string{"locked/start.html"}, func(_, cookie string) bool { return cookie != "denied" })

@@ -188,17 +188,22 @@ func (s *Gate) Prove(ctx context.Context, documents ...*retrieval.Document) *Vie
 			v.prove(ctx, unknown)
 			return
 		}
+		mine, others := s.beginProving(unknown)
 		s.states.mu.Lock()
 		seen := s.states.seen
 		s.states.mu.Unlock()
 		var due []*retrieval.Document
 		for _, d := range seen {
-			if unknown[d.Page] {
+			if mine[d.Page] != nil && !s.View().pages[d.Page].shows(d) {
 				due = append(due, d)
 			}
 		}
 		if s.askAll(s.running, s.inside.readers, seen, due, checksAtOnce, 0); s.running.Err() == nil && len(due) > 0 {
 			s.publish(seen)
+		}
+		s.endProving(mine)
+		for _, asked := range others {
+			<-asked
 		}
 	}()
 	select {
@@ -206,6 +211,35 @@ func (s *Gate) Prove(ctx context.Context, documents ...*retrieval.Document) *Vie
 	case <-ctx.Done():
 	}
 	return s.View()
+}
+
+// beginProving returns the pages that the caller asks for, and what to wait for
+// others that are asked for already.
+func (s *Gate) beginProving(names map[string]bool) (mine map[string]chan struct{}, others []chan struct{}) {
+	mine = make(map[string]chan struct{})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.proving == nil {
+		s.proving = make(map[string]chan struct{})
+	}
+	for name := range names {
+		if asked := s.proving[name]; asked != nil {
+			others = append(others, asked)
+			continue
+		}
+		mine[name] = make(chan struct{})
+		s.proving[name] = mine[name]
+	}
+	return mine, others
+}
+
+func (s *Gate) endProving(mine map[string]chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, asked := range mine {
+		delete(s.proving, name)
+		close(asked)
+	}
 }
 
 // atOnce is how many new pages are asked for at once. More than a few for each
