@@ -303,6 +303,9 @@ func (s *states) newView(documents []*retrieval.Document) *View {
 func (s *Gate) publish(documents []*retrieval.Document) {
 	s.publishing.Lock()
 	defer s.publishing.Unlock()
+	if s.running.Err() != nil { // what OnView writes may have been removed since Run ended
+		return
+	}
 	old, v := s.View(), s.states.newView(documents)
 	s.states.mu.Lock()
 	if !SameDocuments(documents, s.states.seen) { // replaced since Prove was called

@@ -580,6 +580,42 @@ func TestSearchesShareTheRequestsForPagesBeforeTheirTurn(t *testing.T) {
 	}
 }
 
+// After Run has ended, nothing is published: what OnView writes would be there again
+// after it has been removed.
+func TestNothingIsPublishedAfterRun(t *testing.T) {
+	g := newBehindGate(t, []string{"index.html"}, func(string, string) bool { return true })
+	fresh, err := New(g.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	viewing, view := make(chan struct{}), make(chan struct{})
+	fresh.OnView = func(*View) {
+		viewing <- struct{}{}
+		<-view
+	}
+	fresh.states.due(g.docs, time.Now())
+	go fresh.Prove(t.Context(), g.docs...)
+	<-viewing
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		fresh.Run(ctx)
+	}()
+	select {
+	case <-ended:
+		t.Error("Run has ended while a view is published")
+	case <-time.After(100 * time.Millisecond):
+	}
+	close(view)
+	<-ended
+	before := fresh.View()
+	if fresh.publish(g.docs); fresh.View() != before {
+		t.Error("a view is published after Run")
+	}
+}
+
 // The front page is asked for while requests for locked pages take all slots.
 func TestLocksThatHangLeaveSlotsToTheFrontPage(t *testing.T) {
 	g := newBehindGate(t, []string{"locked/start.html"}, func(_, cookie string) bool { return cookie != "denied" })

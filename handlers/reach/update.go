@@ -43,7 +43,7 @@ func patience(failures int) time.Duration {
 
 // Run keeps the states of the pages up to date until ctx ends.
 func (s *Gate) Run(ctx context.Context) {
-	defer s.stop()
+	defer s.end()
 	if s.Members != nil {
 		<-ctx.Done()
 		return
@@ -69,6 +69,13 @@ func (s *Gate) Run(ctx context.Context) {
 		case <-s.wake:
 		}
 	}
+}
+
+// end ends what requests have begun, and waits for a view that one is publishing.
+func (s *Gate) end() {
+	s.publishing.Lock()
+	defer s.publishing.Unlock()
+	s.stop()
 }
 
 // Ticks calls each at every tick until ctx ends. One clock for all sites, of
@@ -198,7 +205,7 @@ func (s *Gate) Prove(ctx context.Context, documents ...*retrieval.Document) *Vie
 				due = append(due, d)
 			}
 		}
-		if s.askAll(s.running, s.inside.readers, seen, due, checksAtOnce, 0); s.running.Err() == nil && len(due) > 0 {
+		if s.askAll(s.running, s.inside.readers, seen, due, checksAtOnce, 0); len(due) > 0 {
 			s.publish(seen)
 		}
 		s.endProving(mine)
