@@ -454,6 +454,9 @@ type Search struct {
 	gate   *Gate
 	view   *View
 	rights *rights // nil: only what is public
+	// early is true if not all pages were known, and so perhaps none that the reader
+	// is refused.
+	early bool
 	// probes is how many pages may still be requested in folders where nothing has
 	// opened, besides those in probed.
 	probes int
@@ -463,11 +466,12 @@ type Search struct {
 // Searched returns what the reader of a context may search: the public pages,
 // and those behind locks that the reader has opened something behind.
 func (s *Gate) Searched(ctx context.Context) *Search {
+	early := !s.View().Complete
 	if !s.awaitComplete(ctx) {
 		setIncomplete(ctx)
 	}
 	v := s.View()
-	found := &Search{Pages: v.Public, Public: v.Public, gate: s, view: v}
+	found := &Search{Pages: v.Public, Public: v.Public, gate: s, view: v, early: early}
 	visit := visitOf(ctx)
 	if len(v.locks) == 0 || v.sets == nil || visit == nil {
 		return found
@@ -534,6 +538,10 @@ func (s *Search) Open(ctx context.Context, hits []retrieval.Hit, enough int, all
 			first = append(first, h.Document)
 		}
 		s.view = s.gate.Prove(ctx, first...)
+	}
+	if s.early && s.gate.Refuses(ctx) != 0 {
+		setIncomplete(ctx)
+		return nil
 	}
 	wait, cancel := context.WithTimeout(ctx, readerWait)
 	defer cancel()

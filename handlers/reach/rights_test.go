@@ -616,6 +616,28 @@ func TestNothingIsPublishedAfterRun(t *testing.T) {
 	}
 }
 
+// A client that is refused finds nothing either while it is not known yet which page
+// it is refused.
+func TestARefusedClientFindsNothingBeforeTheFirstPass(t *testing.T) {
+	g := newBehindGate(t, []string{"locked/start.html"}, func(_, cookie string) bool { return cookie != "denied" })
+	for cookie, want := range map[string]int{"denied": 0, "other": 1} {
+		fresh, err := New(g.Options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fresh.inside.chain = g.inside.chain
+		fresh.late.Store(g.docs[0])
+		fresh.states.due(g.docs, time.Now()) // a pass begins, and gets no further
+		ctx := readerWith(t, cookie)
+		if status := fresh.Refuses(ctx); status != 0 {
+			t.Fatalf("%s is refused with %d before a page is known", cookie, status)
+		}
+		if got := fresh.Searched(ctx).Open(ctx, []retrieval.Hit{{Document: g.docs[0]}}, 10, true); len(got) != want {
+			t.Errorf("%s finds %d pages, want %d", cookie, len(got), want)
+		}
+	}
+}
+
 // The front page is asked for while requests for locked pages take all slots.
 func TestLocksThatHangLeaveSlotsToTheFrontPage(t *testing.T) {
 	g := newBehindGate(t, []string{"locked/start.html"}, func(_, cookie string) bool { return cookie != "denied" })
