@@ -427,3 +427,38 @@ func TestAMissingPageIsOfOneSite(t *testing.T) {
 		t.Errorf("%d lists: %d %s", n, r.Status, r.Body)
 	}
 }
+
+// A redirect leads to where the page is served, also before all pages have been asked
+// for.
+func TestARedirectAfterAReloadLeadsToWhereThePageIsServed(t *testing.T) {
+	files := map[string]string{"index.html": framed("Acme", "Rockets."), "engine.html": framed("Engine", longText("engine"))}
+	for i := range 40 { // more than are asked for at once
+		files[fmt.Sprintf("a-slow/%d.html", i)] = framed(fmt.Sprint("Slow ", i), longText(fmt.Sprint("slow", i)))
+	}
+	dir := caddytest.Folder(t, files)
+	hangs := make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-hangs:
+		case <-r.Context().Done():
+		}
+	}))
+	defer slow.Close()
+	defer close(hangs)
+	site := func(lines string) string {
+		return "http://:0 {\n\troot " + dir + "\n\tdocs acme {\n\t\tmoved redirect\n\t}\n\troute {\n\t\t" + lines +
+			"\n\t\t@html path *.html\n\t\terror @html 404\n\t\ttry_files {path} {path}.html {path}/index.html\n\t\tfile_server\n\t}\n}\n"
+	}
+	s := caddytest.Start(t, "", site(""))
+	s.Ready("acme")
+	caddytest.AllAsked(t, "acme")
+	location := func() string {
+		return s.Do(caddytest.Request{Method: "GET", Path: "/engine", Key: "-", Header: map[string]string{"Accept": forPeople}}).Header.Get("Location")
+	}
+	rename(t, dir, "engine.html", "motor.html")
+	caddytest.Until(t, "the page is redirected", func() bool { return location() == "/motor" })
+	s.Load("", site("reverse_proxy /a-slow/* "+strings.TrimPrefix(slow.URL, "http://")))
+	if got := location(); got != "/motor" {
+		t.Errorf("the page is redirected to %q", got)
+	}
+}

@@ -42,7 +42,10 @@ func (s *Pages) Moved(ctx context.Context, path string) (m Moved) {
 		d := s.at(p.Address)
 		public := d != nil && s.view.IsPublic(d)
 		if d != nil && !public && open { // strangers knew the page, so asking for it now tells them nothing
-			public = s.site.Reach.Prove(ctx, d).IsPublic(d)
+			v := s.site.Reach.Prove(ctx, d)
+			if public = v.IsPublic(d); public {
+				d = v.Document(d) // which says where it is served
+			}
 		}
 		switch {
 		case d == nil:
