@@ -45,7 +45,8 @@ const lateTimeout = time.Second
 
 // call calls the newest storage. While a call is late, there are no others: each
 // may hold a thread of the system, and what it writes would replace what is newer.
-func call[T any](ctx context.Context, s *Store, key string, f func(*storage) (T, error)) (v T, err error) {
+// What only reads for a client that left is late after storeTimeout.
+func call[T any](ctx context.Context, s *Store, key string, reads bool, f func(*storage) (T, error)) (v T, err error) {
 	in, err := s.at(key)
 	if err != nil {
 		return v, err
@@ -78,8 +79,19 @@ func call[T any](ctx context.Context, s *Store, key string, f func(*storage) (T,
 		return r.value, r.err
 	case <-time.After(lateTimeout):
 	}
-	in.late.Add(1)
+	left := reads && errors.Is(ctx.Err(), context.Canceled) // which says nothing of the storage
+	if !left {
+		in.late.Add(1)
+	}
 	go func() {
+		if left {
+			select {
+			case <-returned:
+				return
+			case <-time.After(storeTimeout - lateTimeout):
+			}
+			in.late.Add(1)
+		}
 		<-returned
 		in.late.Add(-1)
 	}()
@@ -104,18 +116,18 @@ func (s *Store) at(key string) (*storage, error) {
 
 // Get returns what is stored, or fs.ErrNotExist.
 func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
-	return call(ctx, s, key, func(in *storage) ([]byte, error) { return in.Load(ctx, key) })
+	return call(ctx, s, key, true, func(in *storage) ([]byte, error) { return in.Load(ctx, key) })
 }
 
 // Put stores a value.
 func (s *Store) Put(ctx context.Context, key string, value []byte) error {
-	_, err := call(ctx, s, key, func(in *storage) (struct{}, error) { return struct{}{}, in.Store(ctx, key, value) })
+	_, err := call(ctx, s, key, false, func(in *storage) (struct{}, error) { return struct{}{}, in.Store(ctx, key, value) })
 	return err
 }
 
 // Delete removes a value; one that is not there is no error.
 func (s *Store) Delete(ctx context.Context, key string) error {
-	_, err := call(ctx, s, key, func(in *storage) (struct{}, error) { return struct{}{}, in.Delete(ctx, key) })
+	_, err := call(ctx, s, key, false, func(in *storage) (struct{}, error) { return struct{}{}, in.Delete(ctx, key) })
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -125,7 +137,7 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 // List returns all keys below a prefix; none is no error.
 func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
 	prefix = strings.TrimSuffix(prefix, "/")
-	keys, err := call(ctx, s, prefix, func(in *storage) ([]string, error) { return in.List(ctx, prefix, true) })
+	keys, err := call(ctx, s, prefix, true, func(in *storage) ([]string, error) { return in.List(ctx, prefix, true) })
 	// certmagic's file storage returns this error with a part of the list where
 	// a file vanishes while it lists.
 	if errors.Is(err, fs.ErrNotExist) && len(keys) == 0 {
