@@ -616,6 +616,25 @@ func TestNothingIsPublishedAfterRun(t *testing.T) {
 	}
 }
 
+// Pages that gave no answer beside others are asked for with more patience. Until
+// then, the view lacks them, and is not complete.
+func TestPagesThatAreAskedForOnceMoreAreNotProved(t *testing.T) {
+	g := newBehindGate(t, []string{"locked/plan.html"}, func(string, string) bool { return true })
+	fresh, err := New(g.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh.inside.chain = g.inside.chain
+	fresh.states.due(g.docs, time.Now())
+	fresh.states.pages[g.docs[0].Page] = &Page{Document: g.docs[0], State: Unknown}
+	fresh.states.mark(g.docs, true)
+	g.strangers.Store(0)
+	g.status.Store(http.StatusServiceUnavailable)
+	if v := fresh.Prove(t.Context(), g.docs...); v.Complete || g.strangers.Load() > 0 {
+		t.Errorf("the view is complete: %t, after %d requests", v.Complete, g.strangers.Load())
+	}
+}
+
 // A client that is refused finds nothing either while it is not known yet which page
 // it is refused.
 func TestARefusedClientFindsNothingBeforeTheFirstPass(t *testing.T) {

@@ -198,14 +198,20 @@ func (s *Gate) Prove(ctx context.Context, documents ...*retrieval.Document) *Vie
 		mine, others := s.beginProving(unknown)
 		s.states.mu.Lock()
 		seen := s.states.seen
-		s.states.mu.Unlock()
 		var due []*retrieval.Document
+		news := false
 		for _, d := range seen {
-			if mine[d.Page] != nil && !s.View().pages[d.Page].shows(d) {
-				due = append(due, d)
+			switch p := s.states.pages[d.Page]; {
+			case mine[d.Page] == nil:
+			case !p.shows(d):
+				due, news = append(due, d), true
+			case !p.again: // which Update asks for with more patience
+				news = true
 			}
 		}
-		if s.askAll(s.running, s.inside.readers, seen, due, checksAtOnce, 0); len(due) > 0 {
+		s.states.mu.Unlock()
+		s.askAll(s.running, s.inside.readers, seen, due, checksAtOnce, 0)
+		if news {
 			s.publish(seen)
 		}
 		s.endProving(mine)
