@@ -97,8 +97,8 @@ type Gate struct {
 
 	mu   sync.Mutex
 	free map[string]freePath
-	// proving are the pages that Prove asks for, closed when it has.
-	proving map[string]chan struct{}
+
+	proving proving
 }
 
 // View is what strangers may see at one moment.

@@ -43,7 +43,11 @@ func patience(failures int) time.Duration {
 
 // Run keeps the states of the pages up to date until ctx ends.
 func (s *Gate) Run(ctx context.Context) {
-	defer s.end()
+	defer func() { // once a view that a request publishes is there
+		s.publishing.Lock()
+		defer s.publishing.Unlock()
+		s.stop()
+	}()
 	if s.Members != nil {
 		<-ctx.Done()
 		return
@@ -69,13 +73,6 @@ func (s *Gate) Run(ctx context.Context) {
 		case <-s.wake:
 		}
 	}
-}
-
-// end ends what requests have begun, and waits for a view that one is publishing.
-func (s *Gate) end() {
-	s.publishing.Lock()
-	defer s.publishing.Unlock()
-	s.stop()
 }
 
 // Ticks calls each at every tick until ctx ends. One clock for all sites, of
@@ -195,7 +192,7 @@ func (s *Gate) Prove(ctx context.Context, documents ...*retrieval.Document) *Vie
 			v.prove(ctx, unknown)
 			return
 		}
-		mine, others := s.beginProving(unknown)
+		mine, others := s.proving.begin(unknown)
 		s.states.mu.Lock()
 		seen := s.states.seen
 		var due []*retrieval.Document
@@ -214,7 +211,7 @@ func (s *Gate) Prove(ctx context.Context, documents ...*retrieval.Document) *Vie
 		if news {
 			s.publish(seen)
 		}
-		s.endProving(mine)
+		s.proving.end(mine)
 		for _, asked := range others {
 			<-asked
 		}
@@ -226,31 +223,37 @@ func (s *Gate) Prove(ctx context.Context, documents ...*retrieval.Document) *Vie
 	return s.View()
 }
 
-// beginProving returns the pages that the caller asks for, and what to wait for
-// others that are asked for already.
-func (s *Gate) beginProving(names map[string]bool) (mine map[string]chan struct{}, others []chan struct{}) {
+// proving are the pages that Prove asks for, with what is closed when it has.
+type proving struct {
+	mu    sync.Mutex
+	asked map[string]chan struct{}
+}
+
+// begin returns the pages that the caller asks for, and what to wait for others that
+// are asked for already.
+func (s *proving) begin(names map[string]bool) (mine map[string]chan struct{}, others []chan struct{}) {
 	mine = make(map[string]chan struct{})
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.proving == nil {
-		s.proving = make(map[string]chan struct{})
+	if s.asked == nil {
+		s.asked = make(map[string]chan struct{})
 	}
 	for name := range names {
-		if asked := s.proving[name]; asked != nil {
+		if asked := s.asked[name]; asked != nil {
 			others = append(others, asked)
 			continue
 		}
 		mine[name] = make(chan struct{})
-		s.proving[name] = mine[name]
+		s.asked[name] = mine[name]
 	}
 	return mine, others
 }
 
-func (s *Gate) endProving(mine map[string]chan struct{}) {
+func (s *proving) end(mine map[string]chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for name, asked := range mine {
-		delete(s.proving, name)
+		delete(s.asked, name)
 		close(asked)
 	}
 }

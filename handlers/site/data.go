@@ -4,11 +4,21 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"regexp"
+	"strings"
 )
 
-// dataOf is what an index keeps in its folder: a file, and folders of files.
-var dataOf = regexp.MustCompile(`^(addresses\.bin|index|(pages|markdown)(-[0-9a-f]{12})?)$`)
+// isData reports whether an index keeps something of a name in its folder: a file,
+// or a folder of files.
+func isData(name string) bool {
+	kind, hash, hashed := strings.Cut(name, "-")
+	switch kind {
+	case "addresses.bin", "index":
+		return !hashed
+	case "pages", "markdown":
+		return !hashed || len(hash) == 12 && strings.Trim(hash, "0123456789abcdef") == ""
+	}
+	return false
+}
 
 // RemoveData removes what an index has kept in a folder, and nothing else: by
 // default, a site threads has the folder where the storage keeps threads, those of an
@@ -16,7 +26,7 @@ var dataOf = regexp.MustCompile(`^(addresses\.bin|index|(pages|markdown)(-[0-9a-
 func RemoveData(dir string) error {
 	entries, err := readDir(dir)
 	for _, e := range entries {
-		if name := filepath.Join(dir, e.Name()); dataOf.MatchString(e.Name()) {
+		if name := filepath.Join(dir, e.Name()); isData(e.Name()) {
 			err = errors.Join(err, removeFiles(name, e))
 		}
 	}
