@@ -65,6 +65,12 @@ func TestWhatIsPastedIsNotTheQuestion(t *testing.T) {
 		{"a question in another language than the log", nginxLog + "\nWie verschicke ich die Meldungen verschlüsselt?", "Meldungen verschlüsselt refused", "signal worker"},
 		{"a question in Japanese", "証明書を更新するには\n" + config, "証明書を更新するには", "PollingInterval omfwd"},
 
+		{"a short question in Arabic below a log", nginxLog + "\nكيف أثبت البرنامج؟", "أثبت البرنامج refused", "signal worker"},
+		{"one in Greek", nginxLog + "\nΠώς κρυπτογραφώ τα αρχεία;", "κρυπτογραφώ αρχεία refused", "signal worker"},
+		{"one in Hebrew without a sign", nginxLog + "\nהצפנת יומנים", "הצפנת יומנים refused", "signal worker"},
+		{"one in Thai", nginxLog + "\nวิธีเข้ารหัสบันทึก", "วิธีเข้ารหัสบันทึก refused", "signal worker"},
+
+		{"code in fences of one line", "How do I purge an object?\n```varnishadm``` is too slow.\nThere are many objects.\nThey change each minute.\nWildcards don't work.", "purge varnishadm objects minute Wildcards", ""},
 		{"a configuration alone", config, "imfile PollingInterval omfwd", ""},
 		{"a configuration with a question that says little", config + "\n\nwhat does this do?", "imfile PollingInterval omfwd", ""},
 		{"an error of one line", "borg: Failed to create/acquire the lock (timeout).", "Failed acquire lock timeout", ""},

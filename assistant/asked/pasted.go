@@ -30,13 +30,15 @@ const (
 )
 
 // lineForms are the forms of lines.
-var lineForms = struct{ frame, record, failure, sign, bullet *regexp.Regexp }{
+var lineForms = struct{ frame, record, failure, sign, ending, other, bullet *regexp.Regexp }{
 	frame: regexp.MustCompile(`^\s*(at [\w$.<>/]+\(|at .+:\d+:\d+\)?$|File ".+", line \d+|\.\.\. \d+ (more|common))`),
 	record: regexp.MustCompile(`^\W{0,2}(\d{4}[-/]\d\d|\d\d:\d\d|\w{3} +\d+ \d\d:|(TRACE|DEBUG|INFO|NOTICE|WARN|ERROR|FATAL)\w*\b|` +
 		`(Caused by|[\w.]*(?i:error|exception|panic|fatal|warning)(\[\w+\])?):|` +
 		`Traceback|During handling of the above|The above exception was|#|//|> )`),
 	failure: regexp.MustCompile(`(?i)(error|exception|fatal|panic|failed|failure|denied|refused|cannot|unable|invalid|unknown|not found)\b`),
 	sign:    regexp.MustCompile(`^\s|[={}\[\]<>|;$\\/\t]|  |: `),
+	ending:  regexp.MustCompile(`[?？؟]$|\p{Greek};$`), // of questions
+	other:   regexp.MustCompile(`[^\P{L}\p{Latin}]`),  // letters that logs and code hardly have
 	bullet:  regexp.MustCompile(`^([-*+•]|\d+[.)]) \S`),
 }
 
@@ -57,7 +59,7 @@ func Unpasted(asked string) (own, errors string, asks bool) {
 	for i, line := range lines {
 		mark := line[:min(3, len(line))]
 		switch {
-		case fence == "" && (mark == "```" || mark == "~~~"):
+		case fence == "" && (mark == "```" && !strings.Contains(strings.TrimLeft(line, "`"), "`") || mark == "~~~"):
 			fence, lines[i] = mark, ""
 		case fence != "" && mark == fence:
 			fence, lines[i] = "", ""
@@ -132,7 +134,7 @@ func kindOf(line string) kind {
 		return blank
 	case lineForms.frame.MatchString(line):
 		return frame
-	case strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？"):
+	case lineForms.ending.MatchString(text):
 		return prose
 	case lineForms.record.MatchString(text):
 		return signed
@@ -150,7 +152,7 @@ func kindOf(line string) kind {
 	}
 	sign := words == 0 || !lineForms.bullet.MatchString(text) && lineForms.sign.MatchString(line)
 	switch {
-	case characters >= 4 || 4*stops > words && (stops > 1 || !sign):
+	case characters >= 4 || !sign && len(lineForms.other.FindAllString(text, 4)) == 4 || 4*stops > words && (stops > 1 || !sign):
 		return prose
 	case sign:
 		return signed
