@@ -477,6 +477,21 @@ func testOpening(t *testing.T, s *stand) {
 		b.shoot("group")
 		b.calm()
 	})
+	t.Run("Sites with similar names have different colors", func(t *testing.T) {
+		s.extra("/v1/search/all", []byte(`[{"path":"a","metadata":{"title":"A","url":"/a","breadcrumbs":["Product A"],"site":"acme-product-a"}},{"path":"b","metadata":{"title":"B","url":"/b","breadcrumbs":["Product B"],"site":"acme-product-b"}}]`))
+		defer func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			delete(s.handle, "/v1/search/all")
+		}()
+		b := newTab(t, s)
+		b.visit("/", `{"site":"all"}`)
+		b.open()
+		b.write("product")
+		b.until(`$$('.page').length === 2`)
+		b.is(`Math.abs($$('.page span').map(span => +getComputedStyle(span).color.match(/[\d.]+(?=\))/)[0]).reduce((a, b) => a - b)) > 30`)
+		b.calm()
+	})
 	t.Run("A page's menu copies it, and leads to assistants and MCP", func(t *testing.T) {
 		b := newTab(t, s)
 		b.visit("/config", `{"features":["search","page_menu"],"mcp":true}`)

@@ -123,7 +123,7 @@ export const search = async (offset?: number) => {
     fillList([[...Map.groupBy(items, item => item.path.replace(/#.*/, '')).values()].map(own => {
       const { title, breadcrumbs = [], highlights, site = '' } = own[0].metadata
       // A site among several has a colour by its name.
-      const hue = [...site].reduce((n, c) => n * 7 + c.charCodeAt(0), 0)
+      const hue = [...site].reduce((n, c) => (n + c.charCodeAt(0)) * 137 % 360, 0)
       return group([...breadcrumbs.map((b, i) => b !== title && h('span', { style: !i && hue && `color:oklch(from var(--link) l .15 ${hue})` }, b + ' › ')), ...marked(title, highlights?.title)], own.map(option))
     }), hits > items.length && action(s[T.more], icons.fresh, () => search(items.length))], found)
     if (offset) select(offset + +has('ask'))
