@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -70,6 +71,9 @@ func (p *parsedQuery) marker(names func(expansion) []string, languages []languag
 		}
 	}
 	katakana := strings.FieldsFunc(p.text, func(r rune) bool { return !isKatakana(r) })
+	for i, w := range katakana {
+		katakana[i] = cmp.Or(strings.TrimRight(w, "ー"), w) // コンピュータ is a spelling of コンピューター
+	}
 	wanted := &words.Beginnings{} // stems begin as their words do
 	for name := range marked {
 		wanted.Add(name)
