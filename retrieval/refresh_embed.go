@@ -105,10 +105,12 @@ func (e *embeddings) load() {
 	if err != nil {
 		e.refresher.documents = nil
 	}
-	if table := e.refresher.table; table.Model == e.model { // what was lost is published again once it is made
+	if table := e.refresher.table; table.Model == e.model {
+		e.published.Store(table.Vectors > 0)
+		// What was lost, which the index may still have, is published again once
+		// it is made.
 		table.Vectors = min(table.Vectors, e.known(e.keys))
 	}
-	e.published.Store(e.refresher.table.Model == e.model && e.refresher.table.Vectors > 0)
 }
 
 func (e *embeddings) setStatus(change func(*EmbeddingStatus)) {

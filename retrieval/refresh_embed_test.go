@@ -249,6 +249,27 @@ func TestLostVectorsArePublishedAgain(t *testing.T) {
 	})
 }
 
+// While lost vectors can't be made again, those of the index are still searched.
+func TestLostVectorsAreSearchedMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := retrieval.RefresherOptions{Source: newMemorySource(numbered(3)), Ingester: lineIngester{}, Index: newMemoryIndex(), Embedder: &wordEmbedder{}, Dir: t.TempDir()}
+		_, stop := running(t, o)
+		time.Sleep(10 * time.Minute)
+		stop()
+		files, _ := filepath.Glob(filepath.Join(o.Dir, "vectors-*.bin"))
+		if len(files) != 1 || os.Remove(files[0]) != nil {
+			t.Fatal(files)
+		}
+		o.Embedder = nullEmbedder{&wordEmbedder{}, func(string) bool { return true }}
+		r, stop := running(t, o)
+		defer stop()
+		time.Sleep(10 * time.Minute)
+		if s := r.Status(); !r.HasVectors() || s.Embeddings.Done != 0 || s.Embeddings.Error == "" {
+			t.Errorf("has vectors: %t, status %+v", r.HasVectors(), s.Embeddings)
+		}
+	})
+}
+
 // slowEmbedder needs a second for each text and is given up after fifty.
 type slowEmbedder struct{ *wordEmbedder }
 
