@@ -16,6 +16,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/caddy-docs/caddy-docs/handlers/evidence"
 	"github.com/caddy-docs/caddy-docs/handlers/hosting"
 )
 
@@ -54,6 +55,16 @@ type answer struct {
 	// hash is the hash of the whole body, and body its beginning.
 	hash uint64
 	body []byte
+}
+
+// text is the body, to look for a page's text in it.
+func (a *answer) text() evidence.Response {
+	return evidence.Response{HTML: isHTML(a.contentType), Body: a.body}
+}
+
+// sameBytes reports whether a response is a file, byte for byte.
+func sameBytes(a answer, file []byte) bool {
+	return a.hash == maphash.Bytes(seed, file)+uint64(len(file))
 }
 
 // statusAborted is the status of a request that was ended by abort or by a panic.

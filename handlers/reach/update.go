@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/caddy-docs/caddy-docs/handlers/evidence"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -460,16 +461,16 @@ func (s *Gate) hasText(ctx context.Context, a answer, d *retrieval.Document, w *
 		c.Sections = d.Sections[:min(1, len(d.Sections))] // what every renderer shows at once
 		d = &c
 	}
-	wanted := pairsOf(d)
-	if !wanted.enough(a) {
+	wanted := evidence.Of(d)
+	if !wanted.Enough(a.text()) {
 		return false
 	}
-	if len(wanted) > fewPairs {
+	if len(wanted) > evidence.FewPairs {
 		return true
 	}
 	// A few words may be those of a menu, which every page has.
 	own, ok := w.own(candidate, wanted)
-	return ok && own.enough(a)
+	return ok && own.Enough(a.text())
 }
 
 // loads reports whether a document's page may load its text from elsewhere.
@@ -507,7 +508,7 @@ func (s *inside) walls(ctx context.Context, slots []chan struct{}, who *reader) 
 
 // own returns the pairs of words that are not in the response for a page that
 // does not exist in the folder of a path. ok is false if there was no answer.
-func (w *walls) own(candidate string, all pairs) (own pairs, ok bool) {
+func (w *walls) own(candidate string, all evidence.Pairs) (own evidence.Pairs, ok bool) {
 	folder := "/" + strings.TrimPrefix(candidate[:strings.LastIndex(strings.TrimSuffix(candidate, "/"), "/")+1], "/")
 	once, _ := w.once.LoadOrStore(folder, sync.OnceValue(func() (absent *answer) {
 		_ = w.look(folder+"docs-"+strings.ToLower(rand.Text()), func(a answer) {
@@ -523,7 +524,7 @@ func (w *walls) own(candidate string, all pairs) (own pairs, ok bool) {
 	if absent.status == 0 || absent.status >= 300 && absent.status <= 399 {
 		return all, true
 	}
-	own, found := make(pairs), all.in(*absent, float64(len(all)))
+	own, found := make(evidence.Pairs), all.In(absent.text(), float64(len(all)))
 	for pair := range all {
 		if !found[pair] {
 			own[pair] = true

@@ -1,17 +1,12 @@
-package reach
+package evidence
 
 import (
 	"fmt"
-	"hash/maphash"
 	"strings"
 	"testing"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
-
-func htmlAnswer(body string) answer {
-	return answer{status: 200, contentType: "text/html; charset=utf-8", body: []byte(body), hash: maphash.String(seed, body) + uint64(len(body))}
-}
 
 // The measure of a page's own text, on responses with the page and on others.
 func TestAResponseProvesAPageByItsText(t *testing.T) {
@@ -48,61 +43,21 @@ func TestAResponseProvesAPageByItsText(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := &retrieval.Document{Title: c.title, Sections: []retrieval.Section{{Text: c.text}}}
-			if p := pairsOf(d); p.enough(htmlAnswer(c.body)) != c.want {
-				t.Errorf("%d of %d pairs", len(p.in(htmlAnswer(c.body), 1e9)), len(p))
+			if p := Of(d); p.Enough(Response{HTML: true, Body: []byte(c.body)}) != c.want {
+				t.Errorf("%d of %d pairs", len(p.In(Response{HTML: true, Body: []byte(c.body)}, 1e9)), len(p))
 			}
 		})
-	}
-}
-
-// Words that the response for a missing page has, too, prove nothing: every
-// page has them in its menu.
-func TestFewWordsOfAMenuProveNothing(t *testing.T) {
-	menu := "<nav>Buy more milk <a>Home</a></nav>"
-	d := &retrieval.Document{Title: "Plan", File: "plan.md", Sections: []retrieval.Section{{Text: "Buy more milk"}}}
-	for body, want := range map[string]bool{"<p>Log in": false, "<p>Not here": false} {
-		s := &Gate{}
-		w := &walls{look: func(_ string, use func(answer)) error { use(htmlAnswer(menu + body)); return nil }}
-		if got := s.proves(t.Context(), htmlAnswer(menu+"<p>Log in"), d, w, "/plan", false) == Public; got != want {
-			t.Errorf("after %q it is %t", body, got)
-		}
-	}
-	plain := &walls{look: func(_ string, use func(answer)) error { use(htmlAnswer("nothing")); return nil }}
-	if (&Gate{}).proves(t.Context(), htmlAnswer("<p>Buy more milk"), d, plain, "/plan", false) != Public {
-		t.Error("the page's own text proves nothing")
-	}
-	down := &walls{look: func(string, func(answer)) error { return t.Context().Err() }}
-	if (&Gate{}).proves(t.Context(), htmlAnswer("<p>Buy more milk"), d, down, "/plan", false) == Public {
-		t.Error("few words prove a page while nothing else answers")
-	}
-	file := &Gate{Options: Options{File: func(*retrieval.Document) ([]byte, bool, error) { return []byte("<p>Log in"), true, nil }}}
-	if file.proves(t.Context(), htmlAnswer("<p>Log in"), d, down, "/plan", false) != Public {
-		t.Error("the file's own bytes prove nothing")
-	}
-}
-
-// A secret that was removed before the page was unlocked is still in the index.
-func TestAFileThatHasChangedProvesNothingNew(t *testing.T) {
-	d := &retrieval.Document{Title: "Plan", File: "plan.md", Sections: []retrieval.Section{{Text: "A long plan without end and with a password like zeppelin"}}}
-	s := &Gate{Options: Options{File: func(*retrieval.Document) ([]byte, bool, error) { return []byte("<p>Nothing"), false, nil }}}
-	for body, afterPublic := range map[string]State{"<p>Nothing": Public, "<p>A long plan without end and with a password like that": Public, "<p>Log in": Locked} {
-		if got := s.proves(t.Context(), htmlAnswer(body), d, nil, "/plan", false); got != Unknown {
-			t.Errorf("%q makes the page %s", body, got)
-		}
-		if got := s.proves(t.Context(), htmlAnswer(body), d, nil, "/plan", true); got != afterPublic {
-			t.Errorf("%q makes a public page %s", body, got)
-		}
 	}
 }
 
 func FuzzProof(f *testing.F) {
 	f.Add("Buy more milk\n```\nx", "<p>Buy <b>more</b>")
 	f.Fuzz(func(t *testing.T, text, body string) {
-		p := pairsOf(&retrieval.Document{Title: text, Sections: []retrieval.Section{{Heading: text, Text: text}}})
+		p := Of(&retrieval.Document{Title: text, Sections: []retrieval.Section{{Heading: text, Text: text}}})
 		if len(p) > maxPairs {
 			t.Errorf("%d pairs", len(p))
 		}
-		if found := p.in(htmlAnswer(body), 1e9); len(found) > len(p) {
+		if found := p.In(Response{HTML: true, Body: []byte(body)}, 1e9); len(found) > len(p) {
 			t.Errorf("%d of %d pairs", len(found), len(p))
 		}
 	})

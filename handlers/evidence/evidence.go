@@ -1,8 +1,9 @@
-package reach
+// Package evidence finds out whether a response has the text of a page, by pairs of
+// neighboring words.
+package evidence
 
 import (
 	"bytes"
-	"hash/maphash"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -21,22 +22,23 @@ const (
 	// ten pairs had at least .84; a login page with the site's navigation has less
 	// than .1.
 	enoughPairs = .8
-	// fewPairs is the most pairs that a page can have if its words can't be told
+	// FewPairs is the most pairs that a page can have if its words can't be told
 	// apart from those of the site's frame.
-	fewPairs = 8
+	FewPairs = 8
 )
 
-// sameBytes reports whether a response is a file, byte for byte.
-func sameBytes(a answer, file []byte) bool {
-	return a.hash == maphash.Bytes(seed, file)+uint64(len(file))
+// Pairs are pairs of neighboring words of a text.
+type Pairs map[uint64]bool
+
+// Response is what a page's text is looked for in.
+type Response struct {
+	HTML bool // by its content type
+	Body []byte
 }
 
-// pairs are pairs of neighboring words of a text.
-type pairs map[uint64]bool
-
-// pairsOf returns pairs of the words of a page, from all of its parts. A page
+// Of returns pairs of the words of a page, from all of its parts. A page
 // of one word has one pair, with nothing.
-func pairsOf(d *retrieval.Document) pairs {
+func Of(d *retrieval.Document) Pairs {
 	all := make([]uint64, 0, maxPairs)
 	last := uint64(0)
 	add := func(text string) {
@@ -73,21 +75,21 @@ func pairsOf(d *retrieval.Document) pairs {
 			words([]byte(d.Title), func(w uint64) { all = append(all, w) })
 		}
 	}
-	out := make(pairs, min(len(all), maxPairs))
+	out := make(Pairs, min(len(all), maxPairs))
 	for i := range min(len(all), maxPairs) {
 		out[all[i*len(all)/min(len(all), maxPairs)]] = true
 	}
 	return out
 }
 
-// in returns the pairs that a response has. If there are too few, the response is
+// In returns the pairs that a response has. If there are too few, the response is
 // read once more with tags separating words, as between a label and a name that
 // only styles set apart.
-func (p pairs) in(a answer, enough float64) pairs {
-	found := make(pairs, len(p))
+func (p Pairs) In(r Response, enough float64) Pairs {
+	found := make(Pairs, len(p))
 	for _, apart := range []bool{false, true} {
 		last := uint64(0)
-		visible(a, apart, func(text []byte) {
+		visible(r, apart, func(text []byte) {
 			words(text, func(w uint64) {
 				if p[w] {
 					found[w] = true
@@ -105,10 +107,10 @@ func (p pairs) in(a answer, enough float64) pairs {
 	return found
 }
 
-// enough reports whether a response has enough of the pairs.
-func (p pairs) enough(a answer) bool {
+// Enough reports whether a response has enough of the pairs.
+func (p Pairs) Enough(r Response) bool {
 	enough := enoughPairs * float64(len(p))
-	return len(p) > 0 && float64(len(p.in(a, enough))) >= enough
+	return len(p) > 0 && float64(len(p.In(r, enough))) >= enough
 }
 
 // words calls f with the hash of each word of a text, in lower case. Numbers
@@ -160,9 +162,9 @@ var inline = map[atom.Atom]bool{
 
 // visible calls f with the texts of a response in order, each of whole words.
 // It is valid until f returns. With apart, words end at each tag.
-func visible(a answer, apart bool, f func(text []byte)) {
-	if !isHTML(a.contentType) && !looksLikeHTML(a.body) {
-		f(a.body)
+func visible(r Response, apart bool, f func(text []byte)) {
+	if !r.HTML && !looksLikeHTML(r.Body) {
+		f(r.Body)
 		return
 	}
 	var text []byte
@@ -172,7 +174,7 @@ func visible(a answer, apart bool, f func(text []byte)) {
 			text = text[:0]
 		}
 	}
-	z := html.NewTokenizer(bytes.NewReader(a.body))
+	z := html.NewTokenizer(bytes.NewReader(r.Body))
 	for {
 		switch z.Next() {
 		case html.ErrorToken:
