@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -209,15 +210,16 @@ func TestVectorsOfZerosAreAskedForAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		files := numbered(30)
 		files["cursed.md"] = "cursed"
-		bad := true
-		embedder := nullEmbedder{&wordEmbedder{}, func(text string) bool { return bad || strings.Contains(text, "cursed") }}
+		var bad atomic.Bool
+		bad.Store(true)
+		embedder := nullEmbedder{&wordEmbedder{}, func(text string) bool { return bad.Load() || strings.Contains(text, "cursed") }}
 		index := newMemoryIndex()
 		r, stop := running(t, retrieval.RefresherOptions{Source: newMemorySource(files), Ingester: lineIngester{}, Index: index, Embedder: embedder})
 		defer stop()
 		if s := r.Status(); s.Embeddings.Error == "" || s.Embeddings.Done != 0 {
 			t.Errorf("while all are zeros: %+v", s.Embeddings)
 		}
-		bad = false
+		bad.Store(false)
 		time.Sleep(10 * time.Minute)
 		if have, sections := index.embedded(); have != 30 || sections != 31 {
 			t.Errorf("%d of %d sections have vectors", have, sections)
