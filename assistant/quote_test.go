@@ -126,7 +126,7 @@ func TestAPageThatIsAskedForIsQuotedFromItsBeginning(t *testing.T) {
 	for question, want := range map[string]string{
 		"What is baggage?":                 "**[Baggage](https://docs.acme.com/baggage)**",
 		"What are the limits of baggage?":  "**[Baggage › Baggage limits]",
-		"gears":                            "**[Gears › How gears turn]", // nothing stands above its headings
+		"gears":                            "**[Gears › How gears turn]", // there is no text above its headings
 		"Is the security of baggage good?": "**[Baggage › Baggage security considerations]",
 	} {
 		a := acme(nil)

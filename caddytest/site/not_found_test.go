@@ -35,6 +35,25 @@ func framed(title, text string) string {
 		title + "</h1><p>" + text + "</p></main><footer>Acme Inc.</footer></body></html>"
 }
 
+// withSlowPages returns a folder of files and of more pages than are asked for at
+// once, below a-slow, and the address of a server that hangs until the test ends.
+func withSlowPages(t *testing.T, files map[string]string) (dir, server string) {
+	t.Helper()
+	for i := range 40 {
+		files[fmt.Sprintf("a-slow/%d.html", i)] = framed(fmt.Sprint("Slow ", i), longText(fmt.Sprint("slow", i)))
+	}
+	hangs := make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-hangs:
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(slow.Close)
+	t.Cleanup(func() { close(hangs) })
+	return caddytest.Folder(t, files), strings.TrimPrefix(slow.URL, "http://")
+}
+
 func rename(t *testing.T, dir, from, to string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, to)), 0o700); err != nil {
@@ -103,19 +122,7 @@ func TestAMovedPageIsRedirected(t *testing.T) {
 // asked for.
 func TestWhatWasServedBeforeAReloadIsServedAfterIt(t *testing.T) {
 	files := map[string]string{"index.html": framed("Acme", "Rockets."), "engine.html": framed("Engine", longText("engine")), "secret.html": framed("Secret", longText("secret"))}
-	for i := range 40 { // more than are asked for at once
-		files[fmt.Sprintf("a-slow/%d.html", i)] = framed(fmt.Sprint("Slow ", i), longText(fmt.Sprint("slow", i)))
-	}
-	dir := caddytest.Folder(t, files)
-	hangs := make(chan struct{})
-	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		select {
-		case <-hangs:
-		case <-r.Context().Done():
-		}
-	}))
-	defer slow.Close()
-	defer close(hangs)
+	dir, slow := withSlowPages(t, files)
 	site := func(lines string) string {
 		return "http://:0 {\n\troot " + dir + "\n\t" + lines + "\n\tdocs acme {\n\t\tmoved redirect\n\t}\n\tfile_server\n}\n"
 	}
@@ -127,7 +134,7 @@ func TestWhatWasServedBeforeAReloadIsServedAfterIt(t *testing.T) {
 	}
 	rename(t, dir, "engine.html", "motor.html")
 	caddytest.Until(t, "the page is redirected", func() bool { return get("/engine.html").Header.Get("Location") == "/motor.html" })
-	s.Load("", site("reverse_proxy /a-slow/* "+strings.TrimPrefix(slow.URL, "http://")+"\n\trespond /secret.html 403"))
+	s.Load("", site("reverse_proxy /a-slow/* "+slow+"\n\trespond /secret.html 403"))
 	if r := get("/engine.html"); r.Status != http.StatusMovedPermanently {
 		t.Errorf("the page that has moved: %d %s", r.Status, r.Body)
 	}
@@ -432,19 +439,7 @@ func TestAMissingPageIsOfOneSite(t *testing.T) {
 // for.
 func TestARedirectAfterAReloadLeadsToWhereThePageIsServed(t *testing.T) {
 	files := map[string]string{"index.html": framed("Acme", "Rockets."), "engine.html": framed("Engine", longText("engine"))}
-	for i := range 40 { // more than are asked for at once
-		files[fmt.Sprintf("a-slow/%d.html", i)] = framed(fmt.Sprint("Slow ", i), longText(fmt.Sprint("slow", i)))
-	}
-	dir := caddytest.Folder(t, files)
-	hangs := make(chan struct{})
-	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		select {
-		case <-hangs:
-		case <-r.Context().Done():
-		}
-	}))
-	defer slow.Close()
-	defer close(hangs)
+	dir, slow := withSlowPages(t, files)
 	site := func(lines string) string {
 		return "http://:0 {\n\troot " + dir + "\n\tdocs acme {\n\t\tmoved redirect\n\t}\n\troute {\n\t\t" + lines +
 			"\n\t\t@html path *.html\n\t\terror @html 404\n\t\ttry_files {path} {path}.html {path}/index.html\n\t\tfile_server\n\t}\n}\n"
@@ -457,7 +452,7 @@ func TestARedirectAfterAReloadLeadsToWhereThePageIsServed(t *testing.T) {
 	}
 	rename(t, dir, "engine.html", "motor.html")
 	caddytest.Until(t, "the page is redirected", func() bool { return location() == "/motor" })
-	s.Load("", site("reverse_proxy /a-slow/* "+strings.TrimPrefix(slow.URL, "http://")))
+	s.Load("", site("reverse_proxy /a-slow/* "+slow))
 	if got := location(); got != "/motor" {
 		t.Errorf("the page is redirected to %q", got)
 	}
